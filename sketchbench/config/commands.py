@@ -1,5 +1,6 @@
 """The commands that repeat the measurement behind a verdict."""
 
+import functools
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -7,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sketchbench.config.overrides import quote
-from sketchbench.config.study import Point, read
+from sketchbench.config.study import Point, Study, read
 
 
 def workflow(scale: str, studies: Sequence[str]) -> str:
@@ -20,13 +21,19 @@ def own(folder: Path | None) -> str:
     return f" {shlex.quote(f'folder={folder}')} only=mine" if folder else ""
 
 
+@functools.cache
+def read_once(conf: Path, name: str, scale: str) -> Study:
+    """A study, read once in a process, as many verdicts are of the same; see `study.read`."""
+    return read(conf, name, scale)
+
+
 def single_run(conf: Path, scale: str, row: Mapping[Any, Any], method: str = "") -> str:
     """The command of the single run behind a row of the table of verdicts; "" for a verdict on several runs, or on a
     study that no longer exists. `method` is written in the place of the row's method, unless it is ""."""
     if not row["study"] or " " in row["study"]:
         return ""
     try:
-        study = read(conf, row["study"], scale)
+        study = read_once(conf, row["study"], scale)
     except (ValueError, OSError):  # the study has been removed
         return ""
     if study.trial_runs or row["method"].startswith("control/"):

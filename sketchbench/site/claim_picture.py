@@ -6,14 +6,14 @@ site's style sheet, so that a picture is legible in the dark scheme, too; every 
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from sketchbench.site.verdicts import anchor, escape, number
+from sketchbench.site.verdicts import anchor, escape, number, slug
 
 Row = Mapping[Any, Any]
-WIDTH, LEFT, RIGHT = 440, 150, 14  # of the view box; it is as wide as a phone at least
-SMALL = (260, 70)  # WIDTH and LEFT of a picture in a column
+WIDTH, LEFT, END = 440, 150, 426  # of the view box, and the ends of the axis; it is as wide as a phone at least
+LONGEST = 24  # letters of a name
 STEP, TOP, BOTTOM = 17, 20, 17
 DECADES = 50.0  # the axis is logarithmic where positive numbers spread by more than this factor
 ALLOWED = {"upper_bound": "below", "probability": "below", "computed": "below", "always": "below", "audit": "below"}
@@ -26,22 +26,15 @@ class Axis:
     low: float
     high: float
     logarithmic: bool
-    width: int = WIDTH
-    left: int = LEFT
-
-    @property
-    def right(self) -> int:
-        """The x of the right end, in units of the view box."""
-        return self.width - RIGHT
 
     def place(self, value: float) -> float:
         """The x of a value, in units of the view box; values beyond the axis are placed at its ends."""
         to: Callable[[float], float] = math.log10 if self.logarithmic else float
         if self.logarithmic and value <= 0:
-            return self.left
+            return LEFT
         clipped = min(max(value, self.low), self.high)
         share = (to(clipped) - to(self.low)) / (to(self.high) - to(self.low))
-        return self.left + share * (self.right - self.left)
+        return LEFT + share * (END - LEFT)
 
     def beyond(self, value: float) -> bool:
         """Whether a value lies beyond the axis."""
@@ -62,50 +55,49 @@ class Axis:
         return [round(index * step, 12) for index in range(first, math.floor(self.high / step + 1e-9) + 1)]
 
 
-def draw_panels(rows: Sequence[Row], names: Mapping[str, str], title: str, links: str = "", small: bool = False) -> str:
+def draw_panels(rows: Sequence[Row], names: Mapping[str, str], title: str) -> str:
     """The panels of a claim as SVG, one below the other; "" where no row has a number.
 
     Arguments:
         rows: rows of the table of verdicts, one for each method.
         names: the label of the axis, by criterion.
         title: a title of the picture, which screen readers read.
-        links: the address of the page with the methods' rows; "" for the page of the picture itself.
-        small: whether the picture stands in a narrow column.
     """
     panels = []
     for criterion in dict.fromkeys(row["criterion"] for row in rows):
         own = [row for row in rows if row["criterion"] == criterion and not math.isnan(row["statistic"])]
         if own:
-            panels.append(_panel(own, criterion, names.get(criterion, ""), title, links, small))
+            panels.append(_panel(own, criterion, names.get(criterion, ""), title))
     return "".join(panels)
 
 
-def _panel(rows: Sequence[Row], criterion: str, name: str, title: str, links: str, small: bool) -> str:
+def _panel(rows: Sequence[Row], criterion: str, name: str, title: str) -> str:
     bounds = [row["bound"] for row in rows if math.isfinite(row["bound"])]
     common = bool(bounds) and max(bounds) - min(bounds) <= 1e-6 * max(map(abs, bounds))
     divided = bool(bounds) and not common and min(bounds) > 0
     comparable = [_with_comparable_control(row) for row in rows]
     scaled = [_relative_to_bound(row) if divided else row for row in comparable]
     axis = _axis(scaled)
-    axis = replace(axis, width=SMALL[0], left=SMALL[1]) if small else axis
     height = TOP + STEP * len(rows) + BOTTOM
     bottom = TOP + STEP * len(rows)
     caption = escape(f"{name}{', over the bound' if divided else ''}")
     label = f"{escape(title)}: {caption}"
-    parts = [f'<svg class="intervals" viewBox="0 0 {axis.width} {height}" role="group" aria-label="{label}">']
+    parts = [f'<svg class="intervals" viewBox="0 0 {WIDTH} {height}" role="group" aria-label="{label}">']
     exact = criterion == "equality"
     if divided or common:
         bound = 1.0 if divided else bounds[0]
         x = axis.place(bound)
         if ALLOWED.get(criterion) == "below":
-            size = f'width="{x - axis.left:.1f}" height="{bottom - TOP + 4}"'
-            parts.append(f'<rect class="allowed" x="{axis.left}" y="{TOP - 4}" {size}/>')
+            size = f'width="{x - LEFT:.1f}" height="{bottom - TOP + 4}"'
+            parts.append(f'<rect class="allowed" x="{LEFT}" y="{TOP - 4}" {size}/>')
         word = f"{'exact' if exact else 'bound'}{'' if divided else f' {number(bound, 3)}'}"
-        anchored = "end" if x > axis.right - 36 else "start" if x < axis.left + 30 else "middle"
+        anchored = "end" if x > END - 36 else "start" if x < LEFT + 30 else "middle"
         parts.append(f'<text x="{x:.1f}" y="{TOP - 8}" text-anchor="{anchored}">{word}</text>')
         parts.append(f'<line class="bound" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP - 4}" y2="{bottom}"/>')
     for index, row in enumerate(scaled):
-        parts += _row(row, rows[index], axis, TOP + STEP * (index + 0.5), not (divided or common), links)
+        repeated = index > 0 and rows[index - 1]["method"] == row["method"]  # at another scale
+        y, own_bound = TOP + STEP * (index + 0.5), not (divided or common)
+        parts += _row(row, rows[index], axis, y, own_bound=own_bound, repeated=repeated)
     parts += _scale(axis, bottom)
     return f'<figure class="panel">{"".join(parts)}</svg><figcaption>{caption}</figcaption></figure>'
 
@@ -148,25 +140,26 @@ def _axis(rows: Sequence[Row]) -> Axis:
     return Axis(low - margin, high + margin, False)
 
 
-def _row(row: Row, original: Row, axis: Axis, y: float, own_bound: bool, links: str) -> list[str]:
+def _row(row: Row, original: Row, axis: Axis, y: float, *, own_bound: bool, repeated: bool) -> list[str]:
     """The marks of a method: name, interval, statistic, negative control, and its own bound where bounds differ."""
     verdict = row["verdict"]
-    kind = verdict.replace(" ", "-")
+    kind = slug(verdict)
     name = "measured" if original["method"] == "any" else str(original["label"] or original["method"])
-    most = 24 if axis.left == LEFT else 10
-    short = name if len(name) <= most else f"{name[: most - 1]}…"
+    name = f"{name}, {original['scale']}" if original.get("scale", "quick") != "quick" else name
+    short = str(original.get("scale", name)) if repeated else name
+    short = short if len(short) <= LONGEST else f"{short[: LONGEST - 1]}…"
     interval = f"[{number(original['low'])}, {number(original['high'])}]"
     tip = f"{name}: {verdict}; {number(original['statistic'])} in {interval}, bound {number(original['bound'])}"
     parts = [
-        f'<a href="{links}#{anchor(original)}"><g class="{kind}"><title>{escape(tip)}</title>',
-        f'<text x="{axis.left - 8}" y="{y + 3.5:.1f}" text-anchor="end">{escape(short)}</text>',
+        f'<a href="#{anchor(original)}"><g class="{kind}"><title>{escape(tip)}</title>',
+        f'<text x="{LEFT - 8}" y="{y + 3.5:.1f}" text-anchor="end">{escape(short)}</text>',
     ]
     low, high = axis.place(_or(row["low"], -math.inf)), axis.place(_or(row["high"], math.inf))
     parts.append(f'<line class="interval" x1="{low:.1f}" x2="{high:.1f}" y1="{y}" y2="{y}"/>')
     if row["statistic"] > axis.high or row["high"] > axis.high:
-        parts.append(_arrow(axis.right, y, 1))
+        parts.append(_arrow(END, y, 1))
     if row["low"] < axis.low:
-        parts.append(_arrow(axis.left, y, -1))
+        parts.append(_arrow(LEFT, y, -1))
     if not axis.beyond(row["statistic"]):
         parts.append(_mark(axis.place(row["statistic"]), y, verdict))
     parts.append("</g></a>")
@@ -197,7 +190,7 @@ def _arrow(x: float, y: float, way: int) -> str:
 
 
 def _scale(axis: Axis, y: float) -> list[str]:
-    parts = [f'<line class="frame" x1="{axis.left}" x2="{axis.right}" y1="{y}" y2="{y}"/>']
+    parts = [f'<line class="frame" x1="{LEFT}" x2="{END}" y1="{y}" y2="{y}"/>']
     for tick in axis.ticks:
         x = axis.place(tick)
         parts.append(f'<line class="frame" x1="{x:.1f}" x2="{x:.1f}" y1="{y}" y2="{y + 3}"/>')

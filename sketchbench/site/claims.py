@@ -1,4 +1,4 @@
-"""The claims: one list of all verdicts, and a page for each claim with its evidence."""
+"""The claims: their list, and a page for each, which reads from what the paper says to how to measure it again."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -7,116 +7,139 @@ from typing import Any
 import pandas as pd
 
 from sketchbench.config import commands
+from sketchbench.report.claim import history
 from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.report.claim.control import KINDS, NegativeControl
+from sketchbench.report.claim.erratum import Erratum, read_errata
 from sketchbench.report.claim.page import ROLES, measured
 from sketchbench.report.evidence.outcomes import Scale, read_outcomes
 from sketchbench.report.evidence.provenance import dated, last_commit, made_with
 from sketchbench.report.evidence.statistic import WORDS, axis_names, quantities, quantity
 from sketchbench.report.table import origin
+from sketchbench.site.claim_list import draw_list, shorten, topic_of
 from sketchbench.site.claim_picture import draw_panels
-from sketchbench.site.lists import Column, listing
 from sketchbench.site.page import Asset, Page, table_address
-from sketchbench.site.verdicts import anchor, badge, claim_files, escape, link, number, prose, typeset
+from sketchbench.site.verdicts import anchor, badge, claim_files, escape, number, prose, typeset
 
-COLUMNS = (
-    Column("claim", "Claim", "name of the claim, with a link to its evidence", link="link"),
-    Column("place", "Place", "lemma, theorem, table or figure of the paper"),
-    Column("method", "Method", "sketch, recovery or compressor that the verdict is about"),
-    Column(
-        "verdict",
-        "Verdict",
-        "what the measured interval says of the claim; see How verdicts are made",
-        kind="verdict",
-    ),
-    Column(
-        "tightness",
-        "Tightness",
-        "bound / measured value: at 1 the bound is sharp, at 100 it says little",
-        kind="number",
-    ),
-    Column("paper", "Paper", "paper that states the claim; `ours` where no paper does"),
-    Column("role", "Role", "; ".join(f"{role}: {meaning}" for role, meaning in ROLES.items())),
-    Column("scale", "Scale", "size of the run; quick: minutes on a laptop; paper: the papers' own sizes"),
-    Column("expected", "As expected", "yes, or else the verdict that was expected"),
-    Column("statement", "Statement", "the claim in words and formulas"),
-    Column("study", "Study", "studies whose tables the verdict is made from"),
-)
 # The search skips these sections; it finds a claim by its statement and reasons.
 UNFOUND = "{ data-search-exclude }"
 ANY = "METHOD"
 NO_TABLES = "<p>The tables of its studies have not been made.</p>"
-INTRODUCTION = """\
-All verdicts, one row for each claim and method. Type into the head of a column to filter the list. The address of the
-page keeps the filter, so that you can share what you see. The name of a claim leads to its evidence."""
+SAYS = {"printed": "What the paper says", "corrected": "What is true instead"}
 READING = """\
 Each horizontal line is a confidence interval, and the mark on it is the measured value: ● holds, × fails, ○ remains
 open. The vertical line is the bound or the exact value; a shaded side is the side that the claim allows. ◇ is the
-**negative control**: something that the claim is not about, which must therefore fail."""
+**negative control**: something that the claim is not about, which must therefore fail. A line that says *paper* is the
+method above it at the papers' sizes."""
 
 
 def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
-    """The list of all verdicts, then the claims in their order."""
+    """The list of all claims, then the claims in their order."""
     claims = read_claims(claim_files(conf))
     outcomes = pd.concat([read_outcomes(scale) for scale in scales], ignore_index=True)
-    yield Page("claims.md", "Claims", f"{INTRODUCTION}\n\n{_verdict_list(claims, outcomes)}")
+    topics = {claim.id: topic_of(claim, conf) for claim in claims}
+    errata = read_errata(sorted((conf / "erratum").glob("*.yaml")), claims)
+    past = history.read(scales[0].reports / "history.csv")
+    yield Page("claims.md", "Claims", draw_list(claims, outcomes, topics))
     for index, claim in enumerate(claims):
         beside = [claims[place].id for place in (index - 1, index + 1) if 0 <= place < len(claims)]
-        yield Page(f"claims/{claim.id}.md", f"{claim.id}: {claim.place}", _claim(claim, outcomes, scales, conf, beside))
+        own = outcomes[outcomes["claim"] == claim.id]
+        about = (topics[claim.id], [one for one in errata if claim.id in one.claims], past[past["claim"] == claim.id])
+        text = "\n\n".join(_claim(claim, own, scales, conf, *about))
+        around = " · ".join(f'<a href="{name}.html">{name}</a>' for name in beside)
+        foot = f'<p class="meta"><a href="../claims.html">All claims</a> · {around}</p>'
+        yield Page(f"claims/{claim.id}.md", f"{claim.id}: {claim.place}", f"{text}\n\n{foot}")
 
 
-def _verdict_list(claims: Sequence[Claim], outcomes: pd.DataFrame) -> str:
-    statements = {claim.id: claim.statement for claim in claims}
-    rows: list[dict[str, Any]] = [
-        {
-            **{str(name): value for name, value in row.items()},
-            "statement": statements.get(row["claim"], ""),
-            "method": row["label"] or row["method"],
-            "expected": row["expected"] if row["surprise"] else "yes",
-            "link": link(row),
-        }
-        for row in outcomes.to_dict("records")
-    ]
-    roles = list(ROLES)
-    rows.sort(key=lambda row: (row["verdict"] == "not run", row["scale"] != "quick", roles.index(row["role"])))
-    return listing("claims", COLUMNS, rows)
-
-
-def _claim(claim: Claim, outcomes: pd.DataFrame, scales: Sequence[Scale], conf: Path, beside: Sequence[str]) -> str:
-    every = outcomes[outcomes["claim"] == claim.id]
+def _claim(
+    claim: Claim,
+    every: pd.DataFrame,
+    scales: Sequence[Scale],
+    conf: Path,
+    topic: str,
+    errata: Sequence[Erratum],
+    past: pd.DataFrame,
+) -> Iterator[str]:
+    """The blocks of a claim's page."""
     own = every[every["verdict"] != "not run"]
     run = [scale for scale in scales if (own["scale"] == scale.name).any()]
-    about = f"{claim.paper} · {claim.place} · {claim.role}: {ROLES[claim.role]}"
-    blocks = [
-        f'<p class="meta">{escape(about)}</p>',
-        f'<blockquote class="statement">{typeset(claim.statement) or "No statement."}</blockquote>',
-        *(_counts(own, scale) for scale in run),
-        *_surprises(own),
-    ]
+    about = f"{claim.paper} · {claim.place} · {topic} · {claim.role}: {ROLES[claim.role]}"
+    yield f'<p class="meta">{escape(about)}</p>'
+    yield f"## {SAYS.get(claim.role, 'What is claimed')}"
+    yield f'<blockquote class="statement">{typeset(claim.statement) or "No statement."}</blockquote>'
+    if claim.words:
+        yield f"## In words\n\n<p>{typeset(claim.words)}</p>"
+    yield f"## What was measured\n\n<p>On {escape(claim.dataset)}{_trials(own)}.</p>\n\n{_checks(claim, scales)}"
+    yield "## The answer"
     if not run:
         why = "; ".join(sorted(set(filter(None, every["case"])))) or "its studies have not been run"
-        blocks.append(f"<p><strong>Not run yet</strong>: {prose(why)}.</p>")
-    blocks += _evidence(claim, own, run)
-    blocks += _table(own)
-    blocks += ["## Why this verdict is expected", f"<p>{prose(claim.reason) or 'No reason is given.'}</p>"]
-    blocks += [f"<p>At the scale {name}: {prose(other.reason)}</p>" for name, other in claim.scales.items()]
-    blocks += [f"## How the claim is measured {UNFOUND}", _checks(claim, scales)]
-    blocks += [f"## Repeat the measurement {UNFOUND}", *_again(claim, own, run or scales[:1], conf)]
+        yield f"<p><strong>Not run yet</strong>: {prose(why)}.</p>"
+    yield from _answers(own)
+    yield from _surprises(own)
+    yield from _evidence(claim, own)
+    yield from _table(own)
+    yield f"## Why this verdict is expected\n\n<p>{prose(claim.reason) or 'No reason is given.'}</p>"
+    yield from (f"<p>At the scale {name}: {prose(other.reason)}</p>" for name, other in claim.scales.items())
+    if errata:
+        yield "## Errata"
+        places = (f'<a href="../errata.html#{one.id.lower()}">{one.paper}, {escape(one.place)}</a>' for one in errata)
+        yield f"<p>{'; '.join(places)}.</p>"
+    if len(past):
+        yield f"## History {UNFOUND}\n\n{_history(past)}"
+    yield f"## Make it again {UNFOUND}"
+    yield from _again(claim, own, run or scales[:1], conf)
     sources = "".join(_sources(scale, claim.studies) for scale in run)
-    blocks += [
-        f"## Which code and machine measured it {UNFOUND}",
-        sources or "<p>The tables of its studies have not been made.</p>",
-    ]
-    around = " · ".join(f'<a href="{name}.html">{name}</a>' for name in beside)
-    blocks.append(f'<p class="meta"><a href="../claims.html">All claims</a> · {around}</p>')
-    return "\n\n".join(blocks)
+    yield f"## Which code and machine measured it {UNFOUND}\n\n{sources or NO_TABLES}"
 
 
-def _counts(own: pd.DataFrame, scale: Scale) -> str:
-    """One line with the number of each verdict at a scale."""
-    counts = own.loc[own["scale"] == scale.name, "verdict"].value_counts()
-    text = "".join(f"<span>{badge(str(verdict))} {count}</span>" for verdict, count in counts.items())
-    return f'<p class="counts"><span class="meta">{scale.name}</span>{text}</p>'
+def _trials(own: pd.DataFrame) -> str:
+    """How many trials the verdicts of each scale rest on."""
+    parts = []
+    for scale, trials in own.groupby("scale", sort=False)["trials"]:
+        counts = trials[trials > 0]
+        if len(counts):
+            times = " to ".join(dict.fromkeys(f"{int(end):,}" for end in (counts.min(), counts.max())))
+            parts.append(f"{times} trials at the scale {scale}")
+    return f"; {', '.join(parts)}" if parts else "; computed, without trials" if len(own) else ""
+
+
+def _answers(own: pd.DataFrame) -> Iterator[str]:
+    """The verdicts in a sentence, one for the scales that agree."""
+    sentences: dict[str, list[str]] = {}
+    for scale, rows in own.groupby("scale", sort=False):
+        sentences.setdefault(_answer(rows), []).append(str(scale))
+    for sentence, scales in sentences.items():
+        yield f'<p class="answer">{sentence} <span class="meta">Scale {" and ".join(scales)}.</span></p>'
+
+
+def _answer(rows: pd.DataFrame) -> str:
+    """The verdicts of a scale in a sentence; a single verdict with its numbers."""
+    if len(rows) == 1:
+        row = rows.iloc[0]
+        whom = "" if row["method"] == "any" else f" for {escape(row['label'] or row['method'])}"
+        relation = "exactly" if row["criterion"] == "equality" else "at most"
+        numbers = f"{number(row['statistic'])} was measured, {relation} {number(row['bound'])} is allowed"
+        return f"The claim {badge(row['verdict'])}{whom}: {numbers}."
+    parts = []
+    for verdict, group in rows.groupby("verdict", sort=False):
+        names = [escape(label or method) for label, method in zip(group["label"], group["method"], strict=True)]
+        whom = f"all {len(rows)} methods" if len(group) == len(rows) else ", ".join(shorten(names))
+        parts.append(f"{badge(str(verdict))} for {whom}")
+    return f"The claim {'; it '.join(parts)}."
+
+
+def _history(past: pd.DataFrame) -> str:
+    """How the verdicts of a claim changed over the commits."""
+    items = []
+    for (method, scale), rows in past.groupby(["method", "scale"], sort=False):
+        course = [row for row, before in zip(rows["verdict"], ["", *rows["verdict"]], strict=False) if row != before]
+        if len(course) > 1:
+            items.append(f"<li>{escape(method)}, {scale}: {' → '.join(map(badge, course))}</li>")
+    first = f"<p>Kept since {past['date'].iloc[0]}"
+    changed = (
+        f"; these verdicts have changed:</p><ul>{''.join(items)}</ul>" if items else "; no verdict has changed.</p>"
+    )
+    return first + changed
 
 
 def _surprises(own: pd.DataFrame) -> list[str]:
@@ -130,15 +153,18 @@ def _surprises(own: pd.DataFrame) -> list[str]:
     return [] if own.empty else ['<p class="meta">All verdicts are as expected.</p>']
 
 
-def _evidence(claim: Claim, own: pd.DataFrame, run: Sequence[Scale]) -> list[str]:
-    """A picture of the intervals for each scale."""
-    names = axis_names(claim.checks)
-    parts = []
-    for scale in run:
-        rows: Sequence[Mapping[Any, Any]] = own[own["scale"] == scale.name].to_dict("records")
-        if picture := draw_panels(rows, names, f"{claim.id}, {scale.name}"):
-            parts += [f"<p><strong>{scale.name}</strong></p>", picture]
-    return [f"## Evidence {UNFOUND}", READING, *parts] if parts else []
+def _evidence(claim: Claim, own: pd.DataFrame) -> list[str]:
+    """One picture of the intervals of all methods and scales, in which what is equal at both scales stands once."""
+    same = ["method", "criterion", "statistic", "low", "high", "bound"]
+    rows: Sequence[Mapping[Any, Any]] = by_method(own).drop_duplicates(same).to_dict("records")
+    picture = draw_panels(rows, axis_names(claim.checks), claim.id)
+    return [READING, picture] if picture else []
+
+
+def by_method(own: pd.DataFrame) -> pd.DataFrame:
+    """The verdicts in the order of the methods, the scales of a method below one another."""
+    order = own.assign(place=own["scale"].map({"quick": 0, "paper": 1}))
+    return order.sort_values(["method", "place"], kind="stable")
 
 
 def _table(own: pd.DataFrame) -> list[str]:
@@ -151,8 +177,7 @@ def _table(own: pd.DataFrame) -> list[str]:
     )
     head = "".join(f"<th>{name}</th>" for name in names)
     rows, seen = [], set()
-    order = own.assign(place=own["scale"].map({"quick": 0, "paper": 1})).sort_values(["method", "place"], kind="stable")
-    for row in order.to_dict("records"):
+    for row in by_method(own).to_dict("records"):
         place = anchor(row)
         rows.append(_table_row(row, "" if place in seen else f' id="{place}"'))
         seen.add(place)
@@ -196,7 +221,7 @@ def _checks(claim: Claim, scales: Sequence[Scale]) -> str:
         )
     text = _controls("Negative control", claim.controls) or "<p>No negative control yet.</p>"
     text += _controls("Near miss, which violates the hypothesis by a small factor", claim.near_misses)
-    return f"<ul>{''.join(items)}</ul>{text}<p>Data: {escape(claim.dataset)}.</p>"
+    return f"<ul>{''.join(items)}</ul>{text}"
 
 
 def _controls(name: str, controls: Mapping[str, NegativeControl]) -> str:

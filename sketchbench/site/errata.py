@@ -1,6 +1,8 @@
-"""The errata: what the papers say, what is true instead, a counterexample in two numbers, and what rests on it."""
+"""The errata: what the papers say, what is true instead, a counterexample in two numbers and five lines, and what rests
+on it."""
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -21,7 +23,7 @@ KINDS = {
 
 
 def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
-    """One page: a table of all errata, then a section for each."""
+    """One page: a table of all errata, those first on which a result depends, then a section for each."""
     errata = read_errata(sorted((conf / "erratum").glob("*.yaml")), read_claims(claim_files(conf)))
     outcomes = pd.concat([read_outcomes(scale) for scale in scales], ignore_index=True)
     yield Page("errata.md", "Errata", _page(errata, outcomes))
@@ -30,18 +32,21 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
 def _page(errata: Sequence[Erratum], outcomes: pd.DataFrame) -> str:
     if not errata:
         return "There are no errata."
-    strongest = [erratum for erratum in errata if erratum.rank]
     kinds = "; ".join(f"<strong>{kind}</strong>: {meaning}" for kind, meaning in KINDS.items())
-    touching = sum(erratum.touches.result for erratum in errata)
+    order = sorted(errata, key=lambda erratum: (erratum.rank or math.inf, list(KINDS).index(erratum.kind)))
+    touching = [erratum for erratum in order if erratum.touches.result]
+    others = [erratum for erratum in order if not erratum.touches.result]
     blocks = [
-        f"{len(errata)} statements that are not so as printed, each with the smallest counterexample that we know. "
-        f"{kinds}. A result that its paper uses rests on {touching} of them; the others are slips that change nothing "
-        "else.",
+        f"{len(errata)} statements that are not so as printed, the strongest first, each with the smallest "
+        "counterexample that we know and, where five lines of Python are enough, the lines that print both numbers. "
+        f"{kinds}.",
+        f"## A result of the paper depends on it\n\n{len(touching)} errata.",
+        _table(touching),
+        f"## No result depends on it\n\n{len(others)} errata, slips that change nothing else.",
+        _table(others),
+        "## One by one",
     ]
-    if strongest:
-        blocks += ["## The strongest", _table(strongest), "## All"]
-    blocks.append(_table(sorted(errata, key=lambda erratum: (erratum.paper, erratum.id))))
-    for erratum in errata:
+    for erratum in (*touching, *others):
         blocks += _section(erratum, outcomes)
     return "\n\n".join(blocks)
 
@@ -50,11 +55,10 @@ def _table(errata: Sequence[Erratum]) -> str:
     """A row for each erratum, which leads to its section."""
     rows = "".join(
         f'<tr><td>{escape(erratum.paper)}</td><td><a href="#{erratum.id.lower()}">{escape(erratum.place)}</a></td>'
-        f"<td>{erratum.kind}</td><td>{'a result' if erratum.touches.result else 'nothing'}</td>"
-        f"<td>{_numbers(erratum.counterexample)}</td></tr>"
+        f"<td>{erratum.kind}</td><td>{_numbers(erratum.counterexample)}</td></tr>"
         for erratum in errata
     )
-    head = "<tr><th>paper</th><th>place</th><th>kind</th><th>touches</th><th>printed, and true value</th></tr>"
+    head = "<tr><th>paper</th><th>place</th><th>kind</th><th>printed, and true value</th></tr>"
     return f'<div class="box"><table>{head}{rows}</table></div>'
 
 
@@ -69,9 +73,16 @@ def _section(erratum: Erratum, outcomes: pd.DataFrame) -> list[str]:
         "What rests on it": prose(erratum.touches.how),
         "Measured": _verdicts(erratum, outcomes),
     }
+    first, second = ({name: parts[name] for name in half} for half in (list(parts)[:5], list(parts)[5:]))
+    heading = f"### {erratum.paper}, {erratum.place}: {erratum.kind} {{#{erratum.id.lower()}}}"
+    case = erratum.counterexample
+    code = [f"```python\n{case.code.strip()}\n```"] if case and case.code else []
+    return [heading, _terms(first), *code, _terms(second)]
+
+
+def _terms(parts: Mapping[str, str]) -> str:
     text = "".join(f"<dt>{name}</dt><dd>{part}</dd>" for name, part in parts.items() if part)
-    heading = f"## {erratum.paper}, {erratum.place}: {erratum.kind} {{#{erratum.id.lower()}}}"
-    return [heading, f'<dl class="erratum">{text}</dl>']
+    return f'<dl class="erratum">{text}</dl>'
 
 
 def _numbers(case: Counterexample | None) -> str:

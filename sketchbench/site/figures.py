@@ -1,5 +1,6 @@
 """The page of figures: each figure at every scale, with its caption, its tables, and the meaning of its bands."""
 
+import functools
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -54,6 +55,7 @@ def place(scale: Scale, name: str) -> Path:
     return scale.reports / "figures" / f"{name}.svg"
 
 
+@functools.cache
 def asset(scale: Scale, name: str) -> Asset:
     """A figure as the site has it: the SVG where it is small, or else the pixels of the PNG beside it, in WebP."""
     svg = _content(scale, name, ".svg")
@@ -73,11 +75,12 @@ def _content(scale: Scale, name: str, suffix: str) -> bytes:
     return seal.content(path, BENCHMARKS) if name == BENCHMARKS else seal.content(path, "figure", scale.name)
 
 
-def figure_html(picture: Asset, name: str, scale: Scale, small: str = "") -> str:
-    """A figure in HTML, on white in both colour schemes, with small print below it."""
+def figure_html(picture: Asset, name: str, scale: Scale, small: str = "", shows: str = "") -> str:
+    """A figure in HTML, on white in both colour schemes, with small print below it; screen readers say what it
+    `shows`, or else its name."""
     with Image.open(io.BytesIO(_content(scale, name, ".png"))) as pixels:
         width, height = pixels.size  # so that the page does not move when it loads
-    label = escape(f"{name.replace('_', ' ')}, scale {scale.name}")
+    label = escape(shows or f"{name.replace('_', ' ')}, scale {scale.name}")
     image = f'<img src="{picture.path}" alt="{label}" width="{width}" height="{height}" loading="lazy">'
     return (
         f'<figure class="drawn" id="{name}-{scale.name}"><a href="{picture.path}">{image}</a>'

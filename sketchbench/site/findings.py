@@ -10,7 +10,9 @@ import pandas as pd
 from sketchbench.parameters import choose
 from sketchbench.report.claim.claims import Claim, read_files
 
-WIDTH = 118  # of a line in README, its indent included
+WIDTH = 120  # of a line in README
+PARTS = {"believed": "Believed", "measured": "Measured", "conditions": "Conditions", "instead": "Instead"}
+THRESHOLD = "theorem_6_2"  # the picture that is computed, and no figure of a study
 CLOSE = 0.02  # a statistic in the text is rounded
 
 
@@ -33,8 +35,12 @@ class Finding:
         rank: 1 comes first.
         paper: that it is about, or `ours`.
         sentence: what was found.
+        believed: what is believed, or the paper says.
+        measured: what was measured, in numbers.
         conditions: under which it was found, and how far it goes.
-        concedes: what the paper says of this itself; "" where it says nothing.
+        instead: what to do.
+        picture: a figure of conf/figure, or THRESHOLD.
+        shows: what is seen in the picture.
         claims: that it rests on.
     """
 
@@ -42,9 +48,13 @@ class Finding:
     rank: int
     paper: str
     sentence: str
+    believed: str
+    measured: str
     conditions: str
+    instead: str
+    picture: str
+    shows: str
     claims: tuple[Rest, ...]
-    concedes: str = ""
 
 
 def read_findings(paths: Iterable[Path], claims: Iterable[Claim]) -> list[Finding]:
@@ -79,16 +89,24 @@ def contradictions(finding: Finding, verdicts: pd.DataFrame) -> list[str]:
 
 
 def readme(findings: Sequence[Finding]) -> str:
-    """The findings as README has them: a numbered list in Markdown, in lines of 118 characters at most."""
-    return "\n".join(
-        textwrap.fill(
-            f"**{finding.sentence}** {finding.conditions} {finding.concedes}".rstrip()
-            + f" ({', '.join(rest.claim for rest in finding.claims)})",
-            WIDTH,
-            initial_indent=f"{finding.rank}. ",
-            subsequent_indent="   ",
-            break_long_words=False,
-            break_on_hyphens=False,
+    """The findings as README has them, in Markdown: a numbered sentence each, its parts as a list, and its picture."""
+    return "\n\n".join(
+        "\n\n".join(
+            [
+                _fill(f"**{finding.rank}. {finding.sentence}**", ""),
+                "\n".join(_fill(f"- *{name}.* {getattr(finding, part)}", "  ") for part, name in PARTS.items())
+                + "\n"
+                + _fill(f"- *Claims.* {', '.join(rest.claim for rest in finding.claims)}.", "  "),
+                _fill(f"![{finding.shows}]({_file(finding.picture)})", ""),
+            ]
         )
         for finding in findings
     )
+
+
+def _file(picture: str) -> str:
+    return f"docs/{picture}.svg" if picture == THRESHOLD else f"reports/figures/{picture}.png"
+
+
+def _fill(text: str, indent: str) -> str:
+    return textwrap.fill(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)

@@ -10,13 +10,11 @@ from urllib.parse import urlencode
 
 import pandas as pd
 
-from sketchbench.report.claim.claims import Claim, read_claims
+from sketchbench.report.claim.claims import read_claims
 from sketchbench.report.claim.page import PAPERS_ROLES
 from sketchbench.report.evidence.outcomes import Scale, read_outcomes
-from sketchbench.report.evidence.statistic import axis_names
-from sketchbench.site import threshold
-from sketchbench.site.claim_picture import draw_panels
-from sketchbench.site.findings import Finding, contradictions, read_findings
+from sketchbench.site import figures, threshold
+from sketchbench.site.findings import PARTS, THRESHOLD, Finding, contradictions, read_findings
 from sketchbench.site.page import Asset, Page
 from sketchbench.site.verdicts import badge, claim_files, escape, link, number, prose
 
@@ -35,15 +33,15 @@ PAPERS = {
 
 def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
     """The front page."""
-    claims = {claim.id: claim for claim in read_claims(claim_files(conf))}
+    claims = read_claims(claim_files(conf))
     outcomes = pd.concat([read_outcomes(scale) for scale in scales], ignore_index=True)
     reports = {path.stem for scale in scales for path in scale.reports.glob("*.csv")}
     blocks = [
         INTRODUCTION,
         *_alarm(outcomes),
         _ways("frontier" in reports),
-        "## Three findings",
-        _findings(read_findings((conf / "finding").glob("*.yaml"), claims.values()), claims, outcomes),
+        "## Findings",
+        *_findings(read_findings((conf / "finding").glob("*.yaml"), claims), outcomes, scales[0]),
         "## Is the paper right?",
         f"One verdict for each claim and method, at the scale {scales[0].name}. A number leads to its verdicts.",
         _papers(outcomes[outcomes["scale"] == scales[0].name], scales[0].name),
@@ -84,29 +82,26 @@ def _ways(frontier: bool) -> str:
     return f'<ul class="ways">{items}</ul>'
 
 
-def _findings(findings: Sequence[Finding], claims: Mapping[str, Claim], outcomes: pd.DataFrame) -> str:
-    """A column for each finding of whose claims some were run at the quick scale, of which the findings are."""
+def _findings(findings: Sequence[Finding], outcomes: pd.DataFrame, scale: Scale) -> Iterator[str]:
+    """A section for each finding of whose claims some were run at the quick scale, of which the findings are."""
     quick = outcomes[(outcomes["scale"] == "quick") & (outcomes["verdict"] != "not run")]
-    columns = [
-        _finding(finding, claims, quick)
+    sections = [
+        _finding(finding, quick, scale)
         for finding in findings
         if quick["claim"].isin([rest.claim for rest in finding.claims]).any()
     ]
-    if not columns:
-        return "No claim of the findings has been run at the scale quick."
-    return f'<div class="findings">{"".join(columns)}</div>'
+    yield from sections or ["No claim of the findings has been run at the scale quick."]
 
 
-def _finding(finding: Finding, claims: Mapping[str, Claim], verdicts: pd.DataFrame) -> str:
-    """A finding with its conditions, its claims' verdicts, and a picture; in red where the verdicts are others."""
+def _finding(finding: Finding, verdicts: pd.DataFrame, scale: Scale) -> str:
+    """A finding with its parts, its claims' verdicts, and a picture; in red where the verdicts are others."""
     wrong = contradictions(finding, verdicts)
     alarm = f'<p class="alarm">These verdicts do not support it: {escape("; ".join(wrong))}.</p>' if wrong else ""
-    items = "".join(_rest(rest.claim, verdicts) for rest in finding.claims)
-    concedes = f"<p>{prose(finding.concedes)}</p>" if finding.concedes else ""
-    return (
-        f"<section><h3>{prose(finding.sentence)}</h3>{alarm}<p>{prose(finding.conditions)}</p>{concedes}"
-        f"<ul>{items}</ul>{_picture(finding, claims, verdicts)}</section>"
-    )
+    parts = {name: prose(getattr(finding, part)) for part, name in PARTS.items()}
+    parts["Claims"] = f"<ul>{''.join(_rest(rest.claim, verdicts) for rest in finding.claims)}</ul>"
+    told = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in parts.items())
+    heading = f'<h3 id="{finding.id}">{finding.rank}. {prose(finding.sentence)}</h3>'
+    return f'<section class="finding">{heading}{alarm}{_picture(finding, scale)}<dl>{told}</dl></section>'
 
 
 def _rest(claim: str, verdicts: pd.DataFrame) -> str:
@@ -121,13 +116,14 @@ def _rest(claim: str, verdicts: pd.DataFrame) -> str:
     return f'<li><a href="claims/{claim}.html">{claim}</a> {badges}{numbers}</li>'
 
 
-def _picture(finding: Finding, claims: Mapping[str, Claim], verdicts: pd.DataFrame) -> str:
-    """Of Theorem 6.2 the totals up to which it holds; of another finding its first claim's verdicts."""
-    if finding.id == threshold.FINDING:
-        return threshold.draw()
-    first = finding.claims[0].claim
-    rows = verdicts[verdicts["claim"] == first].to_dict("records")
-    return draw_panels(rows, axis_names(claims[first].checks), first, links=f"claims/{first}.html", small=True)
+def _picture(finding: Finding, scale: Scale) -> str:
+    """The picture of a finding; "" where the reports do not have it."""
+    if finding.picture == THRESHOLD:
+        return threshold.draw(finding.shows)
+    if not figures.place(scale, finding.picture).is_file():
+        return ""
+    more = f'{escape(finding.shows)} <a href="figures.html#{finding.picture}">More of this figure</a>.'
+    return figures.figure_html(figures.asset(scale, finding.picture), finding.picture, scale, more, finding.shows)
 
 
 def _method(row: Mapping[Any, Any]) -> str:

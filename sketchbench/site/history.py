@@ -12,7 +12,7 @@ from sketchbench.report.claim.history import read
 from sketchbench.report.evidence.outcomes import Scale
 from sketchbench.site.lists import Column, listing
 from sketchbench.site.page import Asset, Page
-from sketchbench.site.verdicts import anchor, badge, escape, number
+from sketchbench.site.verdicts import anchor, badge, escape, number, slug
 
 DRIFT = 0.1  # a relative change of tightness that is marked
 WIDTH, HEIGHT, EDGE = 150, 30, 5  # of a sparkline
@@ -147,4 +147,4 @@ def _mark(x: float, y: float, row: Mapping[Any, Any]) -> str:
     )
     if row["verdict"] == "fails":
         shape = f'<path class="cross" d="M{x - 3:.1f} {y - 3:.1f}l6 6m0 -6l-6 6"/>'
-    return f'<g class="{row["verdict"].replace(" ", "-")}"><title>{escape(tip)}</title>{shape}</g>'
+    return f'<g class="{slug(row["verdict"])}"><title>{escape(tip)}</title>{shape}</g>'

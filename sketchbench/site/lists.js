@@ -1,8 +1,7 @@
-// The lists of a page: what lists.py wrote becomes tables of Tabulator, and the address after # holds their filters.
+// The lists of a page: what lists.py wrote becomes tables of Tabulator, and the list of claims is narrowed. The address
+// after # holds the filters.
 (() => {
   const here = document.currentScript.src.replace(/[^/]*$/, "");
-  const boxes = [...document.querySelectorAll(".listing")];
-  if (!boxes.length) return;
 
   const read = () => {
     const text = location.hash.slice(1);
@@ -22,6 +21,56 @@
     if (replace) history.replaceState(null, "", address);
     else history.pushState(null, "", address);
   };
+
+  // The rows of claim_list.py: a claim stays where it fits, and one of its verdicts does.
+  const narrowed = (box) => {
+    const fields = new Map([...box.querySelectorAll("[data-filter]")].map((field) => [field.dataset.filter, field]));
+    const claims = [...box.querySelectorAll(".claim")].map((claim) => ({
+      claim, rows: [...claim.querySelectorAll("tr[data-verdict]")], text: claim.textContent.toLowerCase(),
+    }));
+    const narrow = () => {
+      const wanted = [...fields].map(([name, field]) => [name, field.value.trim()]).filter(([, value]) => value);
+      const fits = (part, names) => wanted.every(([name, value]) => !names.includes(name) || part.dataset[name] === value);
+      const about = ["method", "verdict", "scale"];
+      const narrower = wanted.some(([name]) => about.includes(name));
+      const words = fields.get("find").value.toLowerCase().split(/\s+/);
+      let left = 0;
+      for (const { claim, rows, text } of claims) {
+        for (const row of rows) row.hidden = !fits(row, about);
+        const some = rows.some((row) => !row.hidden);
+        claim.hidden = !fits(claim, ["paper", "topic", "role"]) || (narrower && !some)
+          || !words.every((word) => text.includes(word));
+        left += !claim.hidden;
+        const details = claim.querySelector("details");
+        if (details) details.open = wanted.some(([name]) => name === "method");
+      }
+      const all = `${claims.length} claims`;
+      box.querySelector(".listing-count").textContent = left === claims.length ? all : `${left} of ${all}`;
+    };
+    const follow = () => {
+      for (const [name, field] of fields) field.value = read().get(name) || "";
+      narrow();
+    };
+    let typing = null;
+    for (const [name, field] of fields) {
+      field.addEventListener("input", () => {
+        write({ [name]: field.value.trim() }, name === "find" && typing === field);
+        typing = field;
+        narrow();
+      });
+    }
+    box.querySelector(".listing-clear").addEventListener("click", () => {
+      write(Object.fromEntries([...fields.keys()].map((name) => [name, ""])));
+      follow();
+    });
+    addEventListener("popstate", follow);
+    addEventListener("hashchange", follow);
+    follow();
+  };
+  document.querySelectorAll(".claims").forEach(narrowed);
+
+  const boxes = [...document.querySelectorAll(".listing")];
+  if (!boxes.length) return;
 
   // A number is found by its digits, or by a comparison such as >= 0.5.
   const COMPARISON = /^\s*(<=|>=|<|>|=)\s*(-?[\d.]+(?:e[-+]?\d+)?)\s*$/i;

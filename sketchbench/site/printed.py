@@ -1,19 +1,21 @@
 """The page of printed numbers: each number of the papers' tables and figures, beside the number measured here."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from sketchbench.report.evidence.outcomes import Scale
 from sketchbench.report.printed.agreement import AGREES, DIFFERS, ERROR, OPEN, UNPRINTED
 from sketchbench.report.printed.cells import MEANINGS
-from sketchbench.report.printed.transcription import read_printed
+from sketchbench.report.printed.transcription import PrintedCell, read_printed
 from sketchbench.report.table.reading import read_table
 from sketchbench.site import figures
 from sketchbench.site.lists import Column, listing
 from sketchbench.site.page import Asset, Page, table_address
-from sketchbench.site.verdicts import escape
+from sketchbench.site.verdicts import escape, number
 
 AGREEMENTS = (AGREES, DIFFERS, OPEN, UNPRINTED)
 RULE = f"""\
@@ -38,6 +40,9 @@ is judged by itself: if every paper's draws had our distribution, at most one ce
 A single trial that borrows its spread is taken to vary no more, in proportion, than the most variable of the rows that
 the cell names. It gets the largest upper limit of their coefficients of variation, each with an error of
 {ERROR / 2:.1%}, and as much for the draw itself, of logarithms. Rows are not pooled, since they need not be alike."""
+LAYOUT = """\
+Each table and figure is laid out as in the paper. A cell has, in bold, what is printed, and below it what was measured,
+with its prediction interval, and whether the two agree. A number beside *open* is that of the note which says why."""
 COLUMNS = (
     Column("paper", "Paper", MEANINGS["paper"]),
     Column("place", "Place", MEANINGS["place"]),
@@ -67,6 +72,7 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
     if not frames:
         return
     cells = pd.concat([frame for _, frame in frames], ignore_index=True)
+    transcribed = read_printed(sorted((conf / "printed").glob("*.yaml")))
     blocks = [
         "Every cell of the papers' tables, and every number that a text gives for a figure, beside the measured one.",
         *(_counts(scale, frame) for scale, frame in frames),
@@ -84,8 +90,74 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
         }
         for row in cells.to_dict("records")
     ]
+    blocks.append(LAYOUT)
+    for (paper, place), own in cells.groupby(["paper", "place"], sort=False):
+        about = next(cell.about for cell in transcribed if (cell.paper, cell.place) == (paper, place))
+        blocks += [
+            f"## {paper}, {place} {{ #{_anchor(str(paper), str(place))} }}",
+            f"{about[:1].upper()}{about[1:]}.",
+            draw(own),
+        ]
     blocks += ["## Every cell { #cells }", listing("printed", COLUMNS, rows), "## How cells are judged", RULE]
-    yield Page("printed.md", "Printed against measured", "\n\n".join([*blocks, *_tolerances(conf)]))
+    yield Page("printed.md", "Printed against measured", "\n\n".join([*blocks, *_tolerances(transcribed)]))
+
+
+def _anchor(paper: str, place: str) -> str:
+    return f"{paper}-{place}".lower().replace(" ", "-").replace(".", "-")
+
+
+def split(name: str) -> tuple[str, str]:
+    """The row and the column of a cell, by its name, as in `MLP, c = 1 %`, `‖x‖²: semi-smooth` or `(a) loss, plain`;
+    the column is "" for a cell that is alone."""
+    line, _, column = name.rpartition(": " if ": " in name else ", ")
+    return (line, column) if line else (name, "")
+
+
+def draw(cells: pd.DataFrame) -> str:
+    """The cells of a table or figure in HTML: as rows and columns where names have both, and below one another, with
+    the reasons, where not. A cell has what is printed, and for each scale what was measured; a footnote says why it is
+    open."""
+    records: dict[str, list[Mapping[Any, Any]]] = {}
+    for row in cells.to_dict("records"):
+        records.setdefault(str(row["cell"]), []).append(row)
+    places = {name: split(name) for name in records}
+    shared = Counter(column for _, column in places.values() if column)
+    grid = {name: place for name, place in places.items() if shared[place[1]] > 1}
+    columns, lines = dict.fromkeys(c for _, c in grid.values()), dict.fromkeys(r for r, _ in grid.values())
+    notes: dict[str, int] = {}
+    named = {place: _cell(records[name], notes) for name, place in grid.items()}
+    parts = []
+    if grid:
+        head = "".join(f"<th scope=col>{escape(column)}</th>" for column in columns)
+        body = ""
+        for line in lines:
+            texts = "".join(f"<td>{named.get((line, column), '')}</td>" for column in columns)
+            body += f"<tr><th scope=row>{escape(line)}</th>{texts}</tr>"
+        parts.append(f'<div class="box grid"><table><tr><td></td>{head}</tr>{body}</table></div>')
+    if alone := [name for name in records if name not in grid]:
+        body = "".join(
+            f"<tr><th scope=row>{escape(name)}</th><td>{_cell(records[name], notes)}</td></tr>" for name in alone
+        )
+        parts.append(f'<div class="box grid"><table>{body}</table></div>')
+    if notes:
+        parts.append(f"<ol>{''.join(f'<li>{escape(note)}</li>' for note in notes)}</ol>")
+    return "".join(parts)
+
+
+def _cell(rows: Sequence[Mapping[Any, Any]], notes: dict[str, int]) -> str:
+    """A cell: printed, and measured at each scale; what is open points to its note."""
+    printed = rows[0]["printed"]
+    lines = [f"<strong>{'no number' if pd.isna(printed) else escape(printed)}</strong>"]
+    for row in rows:
+        measured = "" if pd.isna(row["measured"]) else number(row["measured"])
+        if measured and not pd.isna(row["low"]):
+            measured += f" [{number(row['low'], 3)}, {number(row['high'], 3)}]"
+        word = f'<span class="{row["agrees"]}">{row["agrees"]}</span>'
+        if row["agrees"] == OPEN and not pd.isna(row["reason"]):
+            word += f"<sup>{notes.setdefault(str(row['reason']), len(notes) + 1)}</sup>"
+        page = f'<a href="claims/{row["claim"]}.html">{row["claim"]}</a>' if not pd.isna(row["claim"]) else ""
+        lines.append(" ".join(filter(None, (row["scale"] + ":", measured, word, page))))
+    return "<br>".join(dict.fromkeys(lines))
 
 
 def _study_page(study: object, scale: str, scales: Sequence[Scale]) -> str | None:
@@ -105,17 +177,18 @@ def _counts(scale: Scale, frame: pd.DataFrame) -> str:
             else "<td></td>"
             for word in AGREEMENTS
         )
-        rows.append(f"<tr><td>{paper}</td><td>{escape(place)}</td>{cells}</tr>")
+        name = f'<a href="#{_anchor(str(paper), str(place))}">{escape(place)}</a>'
+        rows.append(f"<tr><td>{paper}</td><td>{name}</td>{cells}</tr>")
     head = "".join(f"<th>{name}</th>" for name in ("paper", "place", *AGREEMENTS))
     total = ", ".join(f"{word} {int((frame['agrees'] == word).sum())}" for word in AGREEMENTS)
     title = f"<p>Scale {scale.name}, {len(frame)} cells: <strong>{total}</strong>.</p>"
     return f'{title}\n\n<div class="box"><table><tr>{head}</tr>{"".join(rows)}</table></div>'
 
 
-def _tolerances(conf: Path) -> Iterator[str]:
+def _tolerances(cells: Sequence[PrintedCell]) -> Iterator[str]:
     """The tolerances of cells that were stated in advance, each with the widest interval that may judge the cell."""
     granted: dict[str, list[str]] = {}
-    for cell in read_printed(sorted((conf / "printed").glob("*.yaml"))):
+    for cell in cells:
         if cell.tolerance is not None:
             word = f"{cell.tolerance.amount:g}, an interval of at most ± {cell.tolerance.widest:.0%}"
             granted.setdefault(f"{word}: {cell.tolerance.reason}", []).append(f"{cell.paper} {cell.place}")

@@ -5,20 +5,14 @@ import textwrap
 
 from sketchbench.privacy.threshold import largest_total
 
-FINDING = "private_steps"  # the finding that the picture belongs to
 CONSTANTS = (1.0, 2.0, 4.0)  # times the σ² of Lemma H.7
 POWERS = (-15.0, -1.0)  # of ten, the range of δ
 DECADES = (-1.0, 3.0)  # of the total ε
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 300, 200, 34, 14, 8, 32
 POINTS = 57  # of a curve
-CAPTION = (
-    "The largest total ε = √(TK) ε̂ up to which Theorem 6.2 holds for every T and K, over the total δ, with 1, 2 and 4 "
-    "times the σ² of Lemma H.7, for sensitivity ℓ. Below the dashed line it is proven; from there up to a curve it was "
-    "computed to hold, by the exact curve of Gaussian noise; above the curve it fails."
-)
 
 
-def draw(alone: bool = False) -> str:
+def draw(caption: str, alone: bool = False) -> str:
     """The picture in a figure with its caption; `alone`, an SVG file on white, in its own colours."""
     parts = [_text(LEFT, HEIGHT - 4, "total δ", "start"), _text(LEFT + 3, TOP + 10, "total ε", "start")]
     for power in range(int(DECADES[0]), int(DECADES[1]) + 1):
@@ -35,14 +29,14 @@ def draw(alone: bool = False) -> str:
         parts.append(f'<polyline fill="none" stroke="currentColor" points="{points}"><title>{tip}</title></polyline>')
         _, last = curve[-1]
         parts.append(_text(WIDTH - RIGHT, _y(last) - 4, f"{constant:g} σ²", "end"))
-    box = f'viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{CAPTION}"'
+    box = f'viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{caption}"'
     body = "".join(parts)
     if alone:
         white = f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>'
         size = f'width="{2 * WIDTH}" height="{2 * HEIGHT}"'
         file = f'<svg xmlns="http://www.w3.org/2000/svg" {size} {box} color="#1b1b1b">{white}{body}</svg>'
         return textwrap.fill(file, 120, break_long_words=False, break_on_hyphens=False) + "\n"  # a space is a space
-    return f'<figure class="panel"><svg {box}>{body}</svg><figcaption>{CAPTION}</figcaption></figure>'
+    return f'<figure class="panel"><svg {box}>{body}</svg><figcaption>{caption}</figcaption></figure>'
 
 
 def _curve(constant: float) -> list[tuple[float, float]]:

@@ -40,7 +40,12 @@ def badge(verdict: str) -> str:
     """A verdict in HTML, with its sign and its colour."""
     if verdict not in MARKS:
         return f'<span class="any">{escape(verdict)}</span>'
-    return f'<span class="{re.sub(r"[, ]+", "-", verdict)}">{MARKS[verdict]} {verdict}</span>'
+    return f'<span class="{slug(verdict)}">{MARKS[verdict]} {verdict}</span>'
+
+
+def slug(verdict: str) -> str:
+    """A verdict as a class of the style sheet."""
+    return re.sub(r"[, ]+", "-", verdict)
 
 
 def number(value: float, digits: int = 4) -> str:

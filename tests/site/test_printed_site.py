@@ -24,3 +24,25 @@ def test_every_cell_is_on_the_page_and_counted() -> None:
 
 def test_without_cells_there_is_no_page(tmp_path: Path) -> None:
     assert list(printed.pages([Scale("quick", tmp_path)], ROOT / "conf")) == []
+
+
+def test_a_table_is_laid_out_as_in_the_paper() -> None:
+    """Rows and columns are the paper's, printed stands over measured, and an open cell says why."""
+    base = {"unit": "", "trials": 9, "study": "s", "claim": None, "command": "", "scale": "quick", "paper": "p"}
+    rows = [
+        {**base, "cell": "MLP, c = 1 %", "printed": "222", "measured": 210.0, "low": 200.0, "high": 230.0},
+        {**base, "cell": "MLP, c = 10 %", "printed": "96", "measured": None, "low": None, "high": None},
+        {**base, "cell": "CNN, c = 1 %", "printed": "462", "measured": 300.0, "low": 290.0, "high": 310.0},
+        {**base, "cell": "CNN, c = 10 %", "printed": "309", "measured": None, "low": None, "high": None},
+        {**base, "cell": "what the text says", "printed": "better", "measured": None, "low": None, "high": None},
+    ]
+    verdicts = [("agrees", ""), ("open", "not run"), ("differs", ""), ("open", "not run"), ("agrees", "")]
+    frame = pd.DataFrame(
+        [{**row, "agrees": word, "reason": why} for row, (word, why) in zip(rows, verdicts, strict=True)]
+    )
+    text = printed.draw(frame)
+    assert "<th scope=col>c = 1 %</th><th scope=col>c = 10 %</th>" in text
+    assert text.index("<th scope=row>MLP</th>") < text.index("<strong>222</strong>") < text.index("210 [200, 230]")
+    assert text.count("open</span><sup>1</sup>") == 2
+    assert text.endswith("<ol><li>not run</li></ol>")
+    assert text.count("<th scope=row>what the text says</th>") == 1

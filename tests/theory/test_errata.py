@@ -17,6 +17,7 @@ from sketchbench.report.claim.erratum import Counterexample, read_errata
 CONF = Path(__file__).parents[2] / "conf"
 CLAIMS = read_claims((CONF / "claim").glob("*.yaml"))
 ERRATA = {erratum.id: erratum for erratum in read_errata((CONF / "erratum").glob("*.yaml"), CLAIMS)}
+CODES = {name: case for name, one in ERRATA.items() if (case := one.counterexample) and case.code}
 COMPUTED = song2023.COUNTEREXAMPLES | tang2021.COUNTEREXAMPLES | zhang2021.COUNTEREXAMPLES
 
 
@@ -38,6 +39,20 @@ def test_both_numbers(name: str) -> None:
     assert agrees(printed, case.printed), (printed, case.printed)
     assert agrees(measured, case.measured), (measured, case.measured)
     assert replace(case, printed=printed, measured=measured).refutes
+
+
+@pytest.mark.parametrize("name", CODES)
+def test_five_lines_print_both_numbers(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    case = CODES[name]
+    assert len(case.code.splitlines()) <= 5
+    exec(case.code, {})
+    printed, measured = map(float, capsys.readouterr().out.split())
+    assert agrees(printed, case.printed), (printed, case.printed)
+    assert agrees(measured, case.measured), (measured, case.measured)
+
+
+def test_only_one_counterexample_takes_more_than_five_lines() -> None:
+    assert set(COMPUTED) - set(CODES) == {"tang2021-stopping-rule"}
 
 
 def test_every_counterexample_is_recomputed() -> None:

@@ -53,7 +53,8 @@ class Claim:
     Attributes:
         id: the name of the file.
         paper, place: where it is stated.
-        statement: what is claimed, in words.
+        statement: what is claimed, in words and formulas.
+        words: the same without formulas; "" where the statement has none.
         dataset: what the studies compute with, in words.
         checks: what must hold.
         expected: the expected verdict by method, `default` for all others; `any` where none can be, as of times.
@@ -78,6 +79,7 @@ class Claim:
     expected: dict[str, Expected]
     role: Role
     reason: str = ""
+    words: str = ""
     methods: tuple[str, ...] | None = None
     left_out: tuple[str, ...] = ()
     controls: Mapping[str, NegativeControl] = field(default_factory=dict)

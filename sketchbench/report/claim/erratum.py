@@ -30,12 +30,14 @@ class Counterexample:
         relation: how the print relates the number to its own: `at most` that.
         printed: the print's own number, infinite where it allows none.
         measured: the number as it is, computed exactly; a number with a point is to the digits given.
+        code: at most five lines of Python, which print both numbers; "" where that takes more.
     """
 
     statement: str
     relation: Relation
     printed: float
     measured: float
+    code: str = ""
 
     @property
     def refutes(self) -> bool:

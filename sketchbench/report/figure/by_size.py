@@ -29,12 +29,12 @@ def draw(cases: Mapping[str, pd.DataFrame], bound: str | None = None) -> Figure:
         values[0].set_ylabel(text)
         ratios[0].set_ylabel("measured / exact")
         for value, ratio, members in zip(values, ratios, groups.values(), strict=True):
-            _panel(value, ratio, rows, members)
+            _panel(value, ratio, rows, members, everything[Column.B])
         style.limits(ratios[0], relative(rows), include=1)
         style.plain_log(values[0])
     for axes, last, group in zip(grid[0], grid[-1], groups, strict=True):
         axes.set_title(group)
-        style.size_ticks(last, everything[Column.B])
+        style.categories(last, everything[Column.B])
         last.set_xlabel("sketch size $b$")
     figure.align_ylabels(grid[:, 0])
     style.legend(figure, methods, {"exact": style.TRUE} | ({bound: style.BOUND} if bound else {}))
@@ -47,7 +47,7 @@ def relative(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(**{name: rows[name] / rows[Column.EXACT] for name in style.MEASURED})
 
 
-def _panel(value: Axes, ratio: Axes, rows: pd.DataFrame, members: list[style.MethodStyle]) -> None:
+def _panel(value: Axes, ratio: Axes, rows: pd.DataFrame, members: list[style.MethodStyle], sizes: pd.Series) -> None:
     value.set_yscale("log")
     ratio.axhline(1, **style.TRUE)
     positive = rows[rows[Column.MEAN] > ZERO]
@@ -55,11 +55,17 @@ def _panel(value: Axes, ratio: Axes, rows: pd.DataFrame, members: list[style.Met
         value.text(0.5, 0.5, "no error", transform=value.transAxes, ha="center", color=style.EXACT)
     for index, (method, series, _) in enumerate(style.series(rows, members, Column.B)):
         exact = series[series[Column.EXACT] > 0]
-        style.stated(value, exact[Column.B], exact[Column.EXACT], **style.TRUE)
+        style.stated(value, _column(exact, sizes), exact[Column.EXACT], **style.TRUE)
         if series[Column.BOUND].notna().any():
-            style.stated(value, series[Column.B], series[Column.BOUND], **style.BOUND)
+            style.stated(value, _column(series, sizes), series[Column.BOUND], **style.BOUND)
         above = series[series[Column.MEAN] > ZERO]
         size = max(6.0 - 1.2 * index, 3.0)  # smaller and smaller, so that all are visible where they coincide
-        style.points(value, above[Column.B], above, method, size=size, ring=7.8 / size)
+        style.points(value, _column(above, sizes), above, method, size=size, ring=7.8 / size)
         beside = relative(above)
-        style.points(ratio, style.dodge(beside[Column.B], index, len(members)), beside, method, size=3.6)
+        x = style.places(beside[Column.B], sizes, index, len(members))
+        style.points(ratio, x, beside, method, size=3.6)
+
+
+def _column(rows: pd.DataFrame, sizes: pd.Series) -> pd.Series:
+    """The columns of the rows on the axis of sizes."""
+    return pd.Series(style.places(rows[Column.B], sizes, 0, 1), index=rows.index)

@@ -40,15 +40,15 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
 
 
 def _ratios(axes: Axes, rows: pd.DataFrame, methods: list[style.MethodStyle]) -> None:
-    for method, both, _ in style.series(rows, methods, Column.COMPRESSION):
-        for study, line in STUDIES.items():
-            series = both[both["study"] == study]
-            x = style.dodge(series[Column.COMPRESSION], methods.index(method), len(methods), decades=0.1)
+    compressions = rows[Column.COMPRESSION].dropna()
+    for study, line in STUDIES.items():
+        own = rows[rows["study"] == study]
+        for method, series, x in style.series(own, methods, Column.COMPRESSION, among=compressions):
             style.trace(axes, x, series, method, size=3.6, linewidth=0.8, linestyle=line)
-            bound = {"color": method.colour, "linewidth": 0.9, "linestyle": ":"}
-            axes.plot(series[Column.COMPRESSION], series[Column.BOUND], **bound)
+            axes.plot(x, series[Column.BOUND], color=method.colour, linewidth=0.9, linestyle=":")
     axes.set_ylim(bottom=0)
-    style.compression_ticks(axes, rows[Column.COMPRESSION].dropna(), apart=0.06)
+    style.categories(axes, compressions, style.compression)
+    axes.set_xlabel("compression $d/b$")
 
 
 def _curves(axes: Axes, rows: pd.DataFrame, methods: list[style.MethodStyle], over: str) -> None:

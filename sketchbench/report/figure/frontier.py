@@ -10,6 +10,7 @@ from sketchbench.measure.column import Column
 from sketchbench.report.figure import style
 from sketchbench.report.frontier.cells import by_setting, cells
 
+CLIENTS = {"iid": "clients that are alike", "one class": "clients of one class each"}  # by case
 FADED = 0.35  # opacity of what is dominated
 LEAST = 1e-3  # test error
 
@@ -34,6 +35,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
         axes.set_ylabel("test error")
     for axes in grid[-1]:
         axes.set_xlabel("sent by a client in a round, bytes")
+        style.plain_log(axes, "x")
     for axes in grid.ravel()[len(settings) :]:
         axes.set_visible(False)
     style.legend(figure, methods)
@@ -57,13 +59,13 @@ def _settings(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
     keys = rows[order].drop_duplicates().sort_values(order, ascending=[False, True], na_position="first")
     for epsilon, case in keys.itertuples(index=False):
         private = rows[Column.EPSILON].isna() if pd.isna(epsilon) else rows[Column.EPSILON] == epsilon
-        title = f"{case} clients" + ("" if pd.isna(epsilon) else f", ε = {epsilon:g}")
+        title = CLIENTS.get(case, str(case)) + ("" if pd.isna(epsilon) else f", private: ε = {epsilon:g}")
         yield title, rows[private & (rows[Column.CASE] == case)]
 
 
 def _panel(axes: Axes, rows: pd.DataFrame, methods: list[style.MethodStyle]) -> None:
     axes.set_xscale("log")
-    for method, series, x in style.series(rows, methods, Column.BYTES_UP, decades=0.3):
+    for method, series, x in style.series(rows, methods, Column.BYTES_UP):
         mean, colour = series[Column.MEAN], method.colour
         axes.plot(x, mean, color=colour, linewidth=0.5, alpha=FADED)
         bars = style.error_bars(series)

@@ -43,9 +43,9 @@ def _all(axes: Axes, rows: pd.DataFrame, methods: list[style.MethodStyle]) -> No
 def _enlarged(axes: Axes, rows: pd.DataFrame, small: list[style.MethodStyle]) -> None:
     """Draw the families of small constants side by side, on a linear scale."""
     own = rows[rows[Column.METHOD].isin([method.method for method in small])]
-    for method, series, x in style.series(own, small, Column.D, decades=0.36):
-        axes.plot(series[Column.D], series[Column.EXACT], **style.TRUE)
+    for method, series, x in style.series(own, small, Column.D, among=own[Column.D]):
+        axes.plot(x, series[Column.EXACT], marker="_", markersize=7, **style.TRUE | {"linestyle": "none"})
         style.points(axes, x, series, method, size=3.4)
-    style.size_ticks(axes, own[Column.D], margin=1.75)
+    style.categories(axes, own[Column.D])
     style.limits(axes, own, include=float(own[Column.MEAN].median()))
     axes.set_title("enlarged: the families that stay small" if len(own) < len(rows) else "linear")

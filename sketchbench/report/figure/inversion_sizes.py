@@ -7,7 +7,6 @@ from matplotlib.figure import Figure
 from sketchbench.measure.column import Column
 from sketchbench.report.figure import style
 
-SIDE_BY_SIDE = 0.05  # decades
 LEVELS = {"control": style.TRUE | {"linestyle": "-"}, "mean image": style.TRUE | {"linestyle": ":"}}  # by case
 PIXELS = style.BOUND | {"linewidth": 0.8}
 
@@ -27,7 +26,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     sketched = rows[rows[Column.COMPRESSION].notna()]
     for axes, quantity, label in zip(panels, ("psnr", "gamma", "restricted"), labels, strict=True):
         own = style.select(sketched, quantity=quantity)
-        for method, series, x in style.series(own, methods, Column.COMPRESSION, SIDE_BY_SIDE):
+        for method, series, x in style.series(own, methods, Column.COMPRESSION):
             style.trace(axes, x, series, method, linewidth=0.7)
         axes.set_ylabel(label)
         axes.set_ylim(bottom=0)

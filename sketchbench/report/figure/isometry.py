@@ -61,9 +61,9 @@ def _enlarged(axes: Axes, scaled: pd.DataFrame, small: list[style.MethodStyle], 
     """Draw the families of small constants side by side, on a linear scale."""
     rows = scaled[scaled[Column.METHOD].isin([method.method for method in small])]
     axes.axhline(height, zorder=1, **style.BOUND)
-    for method, series, x in style.series(rows, small, Column.B, decades=0.2):
+    for method, series, x in style.series(rows, small, Column.B, among=rows[Column.B]):
         style.trace(axes, x, series, method, **_weight(method))
-    style.size_ticks(axes, rows[Column.B], margin=1.6)
+    style.categories(axes, rows[Column.B])
     style.limits(axes, rows, include=height)
     title = r"times $\sqrt{b}$" + (", where small" if len(rows) < len(scaled) else "")
     axes.set(ylabel=r"$\sqrt{b}\,\delta_S$", title=title)

@@ -19,15 +19,16 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     wasted = (table[Column.QUANTITY] == "wasted") & (table[Column.SUPPORT] == "padded")
     rows = style.with_intervals(table[(table[Column.QUANTITY] == "ratio") | wasted])
     methods = style.methods(rows, looks=style.RECOVERY_LOOKS)
+    compressions = rows[Column.COMPRESSION].dropna()
     kinds = [kind for kind in KINDS if (rows[Column.CASE] == kind).any()]
     kinds = kinds or sorted(rows[Column.CASE].unique())
-    figure, grid = style.subplots(3.6, 2, len(kinds), sharex=True, sharey="row", squeeze=False)
+    figure, grid = style.subplots(3.6, 2, len(kinds), sharey="row", squeeze=False)
     for kind, ratio, share in zip(kinds, *grid, strict=True):
         ratios = style.select(rows, case=kind, quantity="ratio")
         ratio.axhline(1, zorder=1, **style.TRUE)
         for bound in ratios[Column.BOUND].dropna().unique():
             ratio.axhline(bound, zorder=1, **style.BOUND)
-        _points(ratio, ratios, methods)
+        _points(ratio, ratios, methods, compressions)
         ratio.set_title(KINDS.get(kind, kind))
         d = int(table[Column.D].max())
         padding = 1 - d / 2 ** (d - 1).bit_length()  # the Walsh-Hadamard transform pads to a power of two
@@ -35,8 +36,10 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
         place = {"xycoords": share.get_yaxis_transform(), "xytext": (0, -3), "textcoords": "offset points"}
         text = {"verticalalignment": "top", "fontsize": 7, "color": "0.35"}
         share.annotate("share of the coordinates in the padding", (0.02, padding), **place, **text)
-        _points(share, style.select(rows, case=kind, quantity="wasted"), methods)
-        style.compression_ticks(share, table[Column.COMPRESSION], apart=0.0, margin=1.25)
+        _points(share, style.select(rows, case=kind, quantity="wasted"), methods, compressions)
+        style.categories(share, compressions, style.compression)
+        style.categories(ratio, compressions, "")
+        share.set_xlabel("compression $d/b$")
     style.limits(grid[0, 0], style.select(rows, quantity="ratio"), include=1)
     grid[1, 0].set_ylim(bottom=0)
     grid[0, 0].set_ylabel("error, unpadded / padded")
@@ -47,7 +50,6 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     return figure
 
 
-def _points(axes: Axes, rows: pd.DataFrame, methods: list[style.MethodStyle]) -> None:
-    decades = min(0.04 * (len(methods) - 1), 0.2)
-    for method, series, x in style.series(rows, methods, Column.COMPRESSION, decades):
+def _points(axes: Axes, rows: pd.DataFrame, methods: list[style.MethodStyle], compressions: pd.Series) -> None:
+    for method, series, x in style.series(rows, methods, Column.COMPRESSION, among=compressions):
         style.points(axes, x, series, method)

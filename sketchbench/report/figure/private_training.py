@@ -8,7 +8,6 @@ from sketchbench.measure.column import Column
 from sketchbench.report.figure import style
 
 PANELS = {"accuracy": "accuracy, held out", "excess": r"$f(w) - f(w^*)$"}
-SIDE_BY_SIDE = 0.08  # decades
 NONE = "none"  # the case without noise
 
 
@@ -31,8 +30,9 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
 
 def _panel(axes: Axes, rows: pd.DataFrame, methods: list[style.MethodStyle]) -> None:
     private, free = rows[rows[Column.CASE] != NONE], style.select(rows, case=NONE)
-    style.size_ticks(axes, private[Column.EPSILON].dropna(), margin=1.6)
-    for method, series, x in style.series(private, methods, Column.EPSILON, SIDE_BY_SIDE):
+    budgets = private[Column.EPSILON].dropna()
+    style.categories(axes, budgets)
+    for method, series, x in style.series(private, methods, Column.EPSILON, among=budgets):
         for value in method.rows(free)[Column.MEAN]:
             axes.axhline(value, color=method.colour, linewidth=0.9, zorder=1)
         style.trace(axes, x, series, method, linewidth=0.7, linestyle="--")

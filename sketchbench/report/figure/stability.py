@@ -9,7 +9,6 @@ from sketchbench.measure.column import Column
 from sketchbench.report.figure import style
 
 KINDS = {"noise": "norm of the noise", "tail": "norm of the tail"}
-SIDE_BY_SIDE = 0.24  # decades
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
@@ -19,7 +18,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     table = table[table[Column.CASE].isna()] if Column.CASE in table else table  # directions at random, not the worst
     rows = style.with_intervals(style.select(table, quantity=[f"{k}_{w}" for k in KINDS for w in ("error", "ratio")]))
     methods = style.methods(rows, looks=style.RECOVERY_LOOKS)
-    figure, grid = style.subplots(4.2, 2, 2, sharex="col", height_ratios=[1.3, 1], squeeze=False)
+    figure, grid = style.subplots(4.4, 2, 2, height_ratios=[1.3, 1], squeeze=False)
     grid[0, 1].sharey(grid[0, 0])
     for (kind, text), error, ratio in zip(KINDS.items(), *grid, strict=True):
         _errors(error, style.select(rows, quantity=f"{kind}_error"), methods)
@@ -41,11 +40,13 @@ def _errors(axes: Axes, rows: pd.DataFrame, methods: list[style.MethodStyle]) ->
     for index, (method, series, x) in enumerate(style.series(rows[rows[Column.MEAN] > 0], methods, Column.AMOUNT)):
         ring = 1.2 + 0.2 * index  # larger and larger, so that all are seen where they coincide
         style.trace(axes, x, series, method, ring=ring, linewidth=0.7)
+    style.size_ticks(axes, amounts, margin=1.6, text="{:g}")
 
 
 def _ratios(axes: Axes, rows: pd.DataFrame, methods: list[style.MethodStyle]) -> None:
     axes.axhline(1, zorder=1, **style.BOUND)
-    for method, series, x in style.series(rows, methods, Column.AMOUNT, SIDE_BY_SIDE):
+    amounts = rows[Column.AMOUNT]
+    for method, series, x in style.series(rows, methods, Column.AMOUNT, among=amounts):
         style.points(axes, x, series, method, size=3.4)
     style.limits(axes, rows, include=1)
-    style.size_ticks(axes, rows[Column.AMOUNT], margin=1.6, text="{:g}")
+    style.categories(axes, amounts, "{:g}")

@@ -7,7 +7,7 @@ user's, gets a combination of `SPARE`, in the alphabetical order of the names.
 """
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from types import MappingProxyType
@@ -220,13 +220,14 @@ def without_constants(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def series(
-    rows: pd.DataFrame, styles: Sequence[MethodStyle], over: str, decades: float = 0.0
+    rows: pd.DataFrame, styles: Sequence[MethodStyle], over: str, among: ArrayLike = ()
 ) -> Iterator[tuple[MethodStyle, pd.DataFrame, np.ndarray]]:
-    """For each method its look, its rows in the order of the column `over`, and their positions on the x axis, which
-    `dodge` shifts by these decades."""
+    """For each method its look, its rows in the order of the column `over`, and their positions on the x axis: the
+    values themselves, or on an axis of categories the `places` among these values."""
     for index, style in enumerate(styles):
         own = style.rows(rows).sort_values(over)
-        yield style, own, dodge(own[over], index, len(styles), decades)
+        x = own[over].to_numpy(dtype=float)
+        yield style, own, places(x, among, index, len(styles)) if np.size(among) else x
 
 
 def error_bars(rows: pd.DataFrame) -> np.ndarray:
@@ -270,11 +271,22 @@ def stated(axes: Axes, x: pd.Series, y: pd.Series, **line: Any) -> None:
     axes.plot(x, y, marker="_" if x.nunique() == 1 else None, markersize=12, **line)
 
 
-def dodge(x: ArrayLike, index: int, count: int, decades: float = 0.16) -> np.ndarray:
-    """x, shifted on a logarithmic axis so that `count` methods at the same x lie side by side: the method with this
-    index has its place among positions that are this many decades apart, from the first to the last."""
-    place = (index - (count - 1) / 2) / max(count - 1, 1)
-    return np.asarray(x, dtype=float) * 10 ** (decades * place)
+def places(x: ArrayLike, among: ArrayLike, index: int, count: int) -> np.ndarray:
+    """The positions of x on an axis of `categories`, where `count` methods lie side by side within each category, and
+    this is the one with this index. A numeric axis has no such function: there every point stands at its value."""
+    beside = (index - (count - 1) / 2) * min(0.6 / max(count - 1, 1), 0.12)
+    return np.searchsorted(np.unique(among), x) + beside
+
+
+def categories(axes: Axes, values: ArrayLike, text: str | Callable[[float], str] = "{:.15g}") -> None:
+    """Make the x axis one of categories, a column for each of these values, with its text below and lines between."""
+    columns = np.unique(values)
+    axes.set_xticks(range(len(columns)), [text.format(v) if isinstance(text, str) else text(v) for v in columns])
+    axes.set_xticks(np.arange(0.5, len(columns) - 1), minor=True)
+    axes.set_xlim(-0.5, max(len(columns), 1) - 0.5)
+    axes.tick_params(axis="x", which="both", length=0)
+    axes.grid(visible=False, axis="x", which="major")
+    axes.grid(visible=True, axis="x", which="minor")
 
 
 def size_ticks(axes: Axes, values: Iterable[float], margin: float = 1.45, text: str = "{:.15g}") -> None:

@@ -15,13 +15,11 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     rows = style.with_intervals(rows)
     methods = style.methods(rows, looks=style.RECOVERY_LOOKS)
     figure, axes = style.subplots(2.9, width=4.8)
-    for method, series, x in style.series(rows[rows[Column.MEAN] > 0], methods, Column.UNIT, decades=1.8):
+    units = rows[Column.UNIT].unique()
+    for method, series, x in style.series(rows[rows[Column.MEAN] > 0], methods, Column.UNIT, among=units):
         style.trace(axes, x, series, method, size=4.4, linewidth=0.9)
     style.plain_log(axes)
-    units = sorted(rows[Column.UNIT].unique())
-    style.size_ticks(axes, units, margin=100)
-    exponents = [round(math.log2(unit)) for unit in units]
-    axes.set_xticks(units, [f"$2^{{{exponent}}}$" if exponent else "1" for exponent in exponents])
+    style.categories(axes, units, lambda unit: "1" if unit == 1 else f"$2^{{{round(math.log2(unit))}}}$")
     axes.set(xlabel="unit of the signals", ylabel=r"relative error $\|x-\hat{x}\|^2/\|x\|^2$")
     style.legend(figure, methods)
     return figure

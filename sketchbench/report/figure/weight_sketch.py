@@ -55,12 +55,12 @@ def _identity(axes: Axes, rows: pd.DataFrame, methods: list[style.MethodStyle]) 
     slots = list(itertools.product(cases, enumerate(methods), sorted(rows[Column.B].unique())))
     for slot, (case, (index, method), b) in enumerate(slots):
         series = style.select(method.rows(rows), case=case, b=b)
-        x = style.dodge(series[Column.D], slot, len(slots), decades=0.36)
+        x = style.places(series[Column.D], rows[Column.D], slot, len(slots))
         style.points(axes, x, series, _look(index, CASES[case]), size=3.0)
     stated = 0 if (rows[Column.QUANTITY] == "cross_term").all() else 1
     axes.axhline(stated, zorder=1, **style.TRUE)
     style.limits(axes, rows, include=stated)
-    style.size_ticks(axes, rows[Column.D], margin=1.75)
+    style.categories(axes, rows[Column.D])
     axes.set_ylabel("measured / stated" if stated else "measured / Theorem 2")
 
 
