@@ -57,7 +57,7 @@ class MessageError(Checked):
         roots = [seeds.key(self.seed, task="message error", trial=number) for number in range(self.trials)]
         clients = make_federation(self.kernels, self.dataset(), self.partition, self.model, roots)
         sampling = Sampling("without_replacement", self.batch, clients.records.shape[2])
-        batches = clients.batches(sampling, seeds.generator(self.seed, task="message error", part="batches"))
+        batches = clients.batches(sampling, seeds.key(self.seed, task="message error", part="batches"), 0)
         x = clients.network.gradients(clients.start, batches, None, [None] * len(clients.layout.shapes))
         return [row for compression in self.compressions for row in self._at_budget(clients.layout, compression, x)]
 
