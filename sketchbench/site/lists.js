@@ -30,7 +30,8 @@
     }));
     const narrow = () => {
       const wanted = [...fields].map(([name, field]) => [name, field.value.trim()]).filter(([, value]) => value);
-      const fits = (part, names) => wanted.every(([name, value]) => !names.includes(name) || part.dataset[name] === value);
+      const fits = (part, names) =>
+        wanted.every(([name, value]) => !names.includes(name) || part.dataset[name] === value);
       const about = ["method", "verdict", "scale"];
       const narrower = wanted.some(([name]) => about.includes(name));
       const words = fields.get("find").value.toLowerCase().split(/\s+/);

@@ -52,6 +52,34 @@ class Variant(Checked):
 
 
 @dataclass(frozen=True)
+class Sketching(Checked):
+    """How layers are sketched.
+
+    Arguments:
+        family: of the sketches Sᵀ (s, inputs) of layers, called with d and b.
+        share: s/inputs.
+    """
+
+    family: Callable[..., Family]
+    share: Probability
+
+
+@dataclass(frozen=True)
+class Training(Checked):
+    """A training by gradient descent.
+
+    Arguments:
+        rounds: how many, of one step each.
+        images: of all clients together in a round.
+        rate: the learning rate.
+    """
+
+    rounds: Natural
+    images: Count
+    rate: Positive
+
+
+@dataclass(frozen=True)
 class DoubleBlindClient(Checked):
     """The attack of zhang2021's own attacker, who controls one of m clients, on the first round of double-blind
     learning with one image and one step each: from what two broadcasts tell exactly it computes the mean gradient of
@@ -63,19 +91,16 @@ class DoubleBlindClient(Checked):
     - `lead`: mean PSNR of the first client's image less that of the mean image of its class, in dB; bound: 0. `beyond`:
       the same less `least`; bound: 0. `short`: `least` less the same; bound: 0.
     - `leaks` and `visible`: in how many trials the lead is below `least`, or is not; bound: 1/2.
-    - `accuracy`: mean share of test images that a network of this variant classifies rightly after `rounds`, through
+    - `accuracy`: mean share of test images that a network of this variant classifies rightly after `training`, through
       the sketch where it is fixed, whatever the number of clients.
     - `accuracy_loss`: the accuracy that the variant loses to `plain` in the same trial; bound: `allowed`.
 
     Arguments:
-        family: of the sketches Sᵀ (s, inputs) of layers, called with d and b.
-        share: s/inputs.
+        sketching: of layers.
         variants: by name.
         plain: the name of the variant that others are compared with.
         clients: m >= 2, the numbers of clients.
-        rounds: of the training.
-        images: of all clients together in a round.
-        rate: the learning rate.
+        training: of the networks whose accuracy is measured.
         least: the lead from which on an image counts as visible, in dB.
         allowed: accuracy that a variant may lose.
     """
@@ -85,14 +110,11 @@ class DoubleBlindClient(Checked):
     dataset: MakeDataset
     model: MakeModel
     attacks: StackedAttacks
-    family: Callable[..., Family]
-    share: Probability
+    sketching: Sketching
     variants: dict[str, Variant]
     plain: str
     clients: NonEmptyList[Several]
-    rounds: Natural
-    images: Count
-    rate: Positive
+    training: Training
     least: Positive
     allowed: Probability
     trials: Several
@@ -124,7 +146,7 @@ class DoubleBlindClient(Checked):
         projections: list[Array | None] = [None] * len(shapes)
         for place in range(0, variant.sketched(len(shapes)), 2):
             inputs = shapes[place][1]
-            family = self.family(d=inputs, b=max(1, round(self.share * inputs)))
+            family = self.sketching.family(d=inputs, b=max(1, round(self.sketching.share * inputs)))
             drawn = family.draw(seeds.key(key, layer=place), operators=self.trials, kernels=self.kernels.NAME)
             matrix = drawn.materialize("float32")
             projections[place] = matrix.swapaxes(1, 2) @ matrix
@@ -194,12 +216,12 @@ class DoubleBlindClient(Checked):
         random = seeds.generator(self._seed, data="training")
         features, labels = torch.tensor(data.features(data.train), dtype=torch.float32), torch.tensor(data.train.labels)
         computing = self._networks(networks, variant, 0)
-        for number in range(self.rounds):
+        for number in range(self.training.rounds):
             if number and variant.sketch == "fresh" and variant.layers != "none":
                 computing = self._networks(computing, variant, number)
-            chosen = random.integers(len(labels), size=(self.trials, 1, self.images))
+            chosen = random.integers(len(labels), size=(self.trials, 1, self.training.images))
             slopes = computing.gradients(features[chosen], labels[chosen])[:, 0]
-            computing = computing.stepped(self.rate * kept * slopes)
+            computing = computing.stepped(self.training.rate * kept * slopes)
         if variant.sketch == "fresh":  # whoever has W needs no sketch
             computing = computing.with_projections([None] * len(computing.layout.shapes), self.kernels)
         test = torch.tensor(data.features(data.test), dtype=torch.float32)

@@ -1,5 +1,6 @@
 """The error of one client's message, and of the mean of many clients' messages, on gradients of a network."""
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -18,6 +19,8 @@ from sketchbench.model.networks import MakeModel
 from sketchbench.parameters import Checked, Count, NonEmptyList, Positive, Several
 from sketchbench.privacy.sampling import Sampling
 from sketchbench.sketch.family import SizeError
+
+log = logging.getLogger(__name__)
 
 ONE, MEAN = "one client", "mean of clients"
 
@@ -75,6 +78,7 @@ class MessageError(Checked):
     def _rows(self, made: Compressor, reference: Compressor, x: Array) -> Iterator[Row]:
         for case in (ONE, MEAN):
             own, theirs = (self._errors(one, x, case) for one in (made, reference))
+            log.info("%s: error %.3g, of the reference %.3g", case, own.mean(), theirs.mean())
             yield Row("error", case=case).mean(own)
             yield Row("ratio", case=case, bound=1.0).mean(theirs / own)
 

@@ -50,12 +50,29 @@ class Release(Checked):
 
 
 @dataclass(frozen=True)
+class Privacy(Checked):
+    """Of a client's message in one round.
+
+    Arguments:
+        epsilons: of each record.
+        delta: δ of each record.
+        clip: the norm to which gradients are clipped.
+        noise: that is added, over what is calibrated: 1 for a sound mechanism.
+    """
+
+    epsilons: NonEmptyList[Positive]
+    delta: Probability
+    clip: Positive
+    noise: NonNegative
+
+
+@dataclass(frozen=True)
 class NoisyLeakage(Checked):
     """Attacks on messages with Gaussian noise, by a server that knows the label, the weights and the key, and that the
     victim's image is one of `candidates` test images of its class, each as likely.
 
-    A client clips its gradient to norm `clip`, adds noise, and compresses it by a linear compressor, which changes
-    nothing of its privacy. The noise is calibrated to ε by the exact curve, for a record that is left out: a client has
+    A client clips its gradient, adds noise, and compresses it by a linear compressor, which changes nothing of its
+    privacy. The noise is calibrated to ε by the exact curve, for a record that is left out: a client has
     one. An image is found if it is named among the candidates, so that a guess finds it with probability κ =
     1/candidates. Rows by release (`case`), `epsilon` and `clients`:
 
@@ -73,10 +90,7 @@ class NoisyLeakage(Checked):
         compression: bytes of the dense float32 update over bytes of the budget.
         attacks: for `inverted`.
         releases: by name.
-        epsilons: of each record, in one round.
-        delta: δ of each record.
-        clip: the norm to which gradients are clipped.
-        noise: that is added, over what is calibrated: 1 for a sound mechanism.
+        privacy: of messages.
         candidates: test images of the victim's class.
         allowed: bound of `retained`.
         networks: with freshly drawn weights and candidates.
@@ -91,10 +105,7 @@ class NoisyLeakage(Checked):
     model: MakeModel
     attacks: StackedAttacks
     releases: dict[str, Release]
-    epsilons: NonEmptyList[Positive]
-    delta: Probability
-    clip: Positive
-    noise: NonNegative
+    privacy: Privacy
     candidates: Several
     allowed: Probability
     networks: Count
@@ -113,7 +124,7 @@ class NoisyLeakage(Checked):
         rows = [
             row
             for name, release in self.releases.items()
-            for epsilon in self.epsilons
+            for epsilon in self.privacy.epsilons
             for row in self._rows(compressor, name, release, float(epsilon))
         ]
         return [row.replace(compression=self.compression) for row in rows]
@@ -164,24 +175,24 @@ class NoisyLeakage(Checked):
         return self._clipped(self._scene.networks.gradients(images, torch.tensor(train.labels[chosen])))
 
     def _clipped(self, updates: Tensor) -> Tensor:
-        return updates / (updates.norm(dim=-1, keepdim=True) / self.clip).clamp(min=1)
+        return updates / (updates.norm(dim=-1, keepdim=True) / self.privacy.clip).clamp(min=1)
 
     def _rows(self, compressor: Compressor, name: str, release: Release, epsilon: float) -> Iterator[Row]:
-        sigma = calibrated_sigma(ACCOUNTANT, GaussianRelease(self.clip, 1.0), epsilon, self.delta)
+        sigma = calibrated_sigma(ACCOUNTANT, GaussianRelease(self.privacy.clip, 1.0), epsilon, self.privacy.delta)
         total = sigma * (release.clients**0.5 if release.placement == "local" else 1)
-        bound = reconstruction_bound(GaussianRelease(self.clip, total), 1 / self.candidates)
+        bound = reconstruction_bound(GaussianRelease(self.privacy.clip, total), 1 / self.candidates)
         at = At(self.kernels, seeds.key(self._seed, release=name, epsilon=repr(epsilon)), 0, self.networks)
-        victims, seen = self._seen(at, release, self.noise * total)
+        victims, seen = self._seen(at, release, self.privacy.noise * total)
         found = self._named(compressor, at, seen) == victims
         control = self._named(compressor, at, self._seen(at, release, 0.0)[1]) == victims
         columns: dict[str, Value] = {
             "case": name,
             "epsilon": epsilon,
-            "delta": self.delta,
+            "delta": self.privacy.delta,
             "clients": release.clients,
-            "noise": float(self.noise),
+            "noise": float(self.privacy.noise),
             "sigma": total,
-            "sensitivity": float(self.clip),
+            "sensitivity": float(self.privacy.clip),
             "accountant": ACCOUNTANT,
         }
         count, known = int(found.sum()), int(control.sum())

@@ -15,9 +15,10 @@ from sketchbench.compressor.sparse import TopK
 from sketchbench.dataset import digits
 from sketchbench.model.networks import mlp
 from sketchbench.sketch.count_sketch import CountSketch
-from sketchbench.task.double_blind_client import DoubleBlindClient, Variant
+from sketchbench.task import double_blind_client
+from sketchbench.task.double_blind_client import DoubleBlindClient, Sketching, Variant
 from sketchbench.task.leakage_limits import Condition, LeakageLimits, Training, assigned
-from sketchbench.task.noisy_leakage import NoisyLeakage, Release
+from sketchbench.task.noisy_leakage import NoisyLeakage, Privacy, Release
 
 NUMBA = kernels.load("numba")
 MODEL = functools.partial(mlp, hidden=[50])
@@ -51,10 +52,7 @@ NOISY = NoisyLeakage(
     model=MODEL,
     attacks=ATTACKS,
     releases={"one": Release(), "sum": Release(clients=50, placement="distributed", others="unknown")},
-    epsilons=[8.0],
-    delta=1e-5,
-    clip=1.0,
-    noise=1.0,
+    privacy=Privacy(epsilons=[8.0], delta=1e-5, clip=1.0, noise=1.0),
     candidates=4,
     allowed=0.1,
     networks=2,
@@ -66,8 +64,7 @@ BLIND = DoubleBlindClient(
     dataset=digits.load,
     model=MODEL,
     attacks=ATTACKS,
-    family=CountSketch,
-    share=0.5,
+    sketching=Sketching(CountSketch, 0.5),
     variants={
         "plain": Variant(layers="none"),
         "printed": Variant(),
@@ -76,9 +73,7 @@ BLIND = DoubleBlindClient(
     },
     plain="plain",
     clients=[2, 3],
-    rounds=30,
-    images=40,
-    rate=0.3,
+    training=double_blind_client.Training(rounds=30, images=40, rate=0.3),
     least=3.0,
     allowed=0.01,
     trials=4,
@@ -123,7 +118,7 @@ def test_no_attack_exceeds_the_bound() -> None:
         assert row["count"] / row["trials"] <= row["bound"] + 5 * deviation
         if row["quantity"] == "found":
             assert row["count"] < row["positive_control"]
-    silent = dataclasses.replace(NOISY, noise=0.0).run()
+    silent = dataclasses.replace(NOISY, privacy=dataclasses.replace(NOISY.privacy, noise=0.0)).run()
     (found,) = select(silent, quantity="found", case="one")
     assert found["count"] == found["positive_control"] == found["trials"] == 400
     (retained,) = select(silent, quantity="retained", case="one")
