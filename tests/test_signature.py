@@ -78,7 +78,7 @@ def changed(edit: Edit) -> Changed:
 )
 def test_what_no_task_uses_reruns_nothing(changed: Changed, name: str) -> None:
     """Nor do records and the command line; a task that writes checkpoints uses files, though."""
-    words = ("compressed", "federated", "inversion", "frontier_leakage", "leakage_order")
+    words = ("compressed", "federated", "inversion", "frontier", "leak", "message_error", "double_blind")
     writing = {name for name in configs() if any(word in name for word in words)}
     assert changed(name) - writing == set()
 
