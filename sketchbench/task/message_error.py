@@ -14,7 +14,7 @@ from sketchbench.dataset.dataset import MakeDataset
 from sketchbench.dataset.partition import MakeParts
 from sketchbench.federated.frontier import make_federation
 from sketchbench.kernels import Array, Kernels
-from sketchbench.measure.row import Row, Value
+from sketchbench.measure.row import MEDIAN, Row, Value
 from sketchbench.model.networks import MakeModel
 from sketchbench.parameters import Checked, Count, NonEmptyList, Positive, Several
 from sketchbench.privacy.sampling import Sampling
@@ -33,6 +33,7 @@ class MessageError(Checked):
     Rows:
         error: ‖step - mean update‖² / ‖mean update‖².
         ratio: the error of the reference over that of the compressor, of the same updates; bound: 1.
+        error_larger: in how many trials it exceeds 1; bound: 1/2.
 
     Where the compressor refuses a budget, there is a single row `error` of it with the status `refused`.
 
@@ -81,6 +82,7 @@ class MessageError(Checked):
             log.info("%s: error %.3g, of the reference %.3g", case, own.mean(), theirs.mean())
             yield Row("error", case=case).mean(own)
             yield Row("ratio", case=case, bound=1.0).mean(theirs / own)
+            yield Row("error_larger", case=case, bound=MEDIAN).counted(int((theirs > own).sum()), self.trials)
 
     def _errors(self, compressor: Compressor, x: Array, case: str) -> NDArray[np.float64]:
         """The normalised squared error of each trial, (T,)."""

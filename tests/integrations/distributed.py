@@ -20,7 +20,7 @@ from sketchbench.integrations.ddp import DENSE_STEPS, CompressedGradients, excha
 SHAPES, SEED, STEPS, RATE = (20, 12, 5), 3, 5, 0.1
 CURVE, SEEDS = 60, 6
 STOP = 3  # the step before which a training goes on from a checkpoint
-COMPRESSION = {"none": 1, "float16": 1.9, "int8": 3.5}
+COMPRESSION = {"none": 1, "float16": 1.9, "int8": 3.5, "natural": 3}
 Gradient = list[torch.Tensor]
 
 
