@@ -9,6 +9,8 @@ from sketchbench.compressor.compressor import At, Compressor, Exchange
 from sketchbench.project import CONF
 
 NAMES = sorted({path.stem for path in (CONF / "compressor").glob("*.yaml")} - {"sketched_layers"})
+MESSAGES = [name for name in NAMES if name != "ef21"]  # whose server remembers what clients don't know
+STEPS = {"ef21_random_k", "sign_vote"}  # whose replies are sent as steps, with more bytes than their codes need
 
 
 class Each:
@@ -20,6 +22,10 @@ class Each:
     def random(self, shape: tuple[int, ...], dtype: str) -> Any:
         one = (shape[0], 1, *shape[2:])
         return np.concatenate([generator.random(one, dtype=dtype) for generator in self.generators], axis=1)
+
+    def integers(self, below: int, size: tuple[int, ...], dtype: str) -> Any:
+        one = (size[0], 1, *size[2:])
+        return np.concatenate([generator.integers(below, size=one, dtype=dtype) for generator in self.generators], axis=1)
 
 
 def at_of(seed: int, number: int, clients: list[int]) -> At:

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 from integrations.distributed import COMPRESSION
-from integrations.simulated import NAMES, Simulated
+from integrations.simulated import MESSAGES, STEPS, Simulated
 
 from sketchbench.compressor.compressor import Compressor, Feedback
 from sketchbench.compressor.message import KEY, Layout, Message, Reply
@@ -76,7 +76,7 @@ def is_close(ours: np.ndarray, theirs: np.ndarray) -> bool:
     return bool(np.linalg.norm(ours - theirs) <= 1e-4 * np.linalg.norm(theirs))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MESSAGES)
 def test_they_do_what_a_simulated_round_does(name: str) -> None:
     """To rounding, with the bytes that it states."""
     messages, simulated = Messages(compressor_of(name)), Simulated(compressor_of(name), SEED, CLIENTS)
@@ -84,17 +84,18 @@ def test_they_do_what_a_simulated_round_does(name: str) -> None:
         step, up, down = messages.round(number)
         done = simulated.exchange(updates(number), number)
         assert is_close(step, done.step[0])
-        assert (up, down) == (done.bytes_up, done.bytes_down)
+        assert up == done.bytes_up
+        assert down == done.bytes_down or (name in STEPS and down > done.bytes_down)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if compressor_of(name).feedback == "client"])
+@pytest.mark.parametrize("name", [name for name in MESSAGES if compressor_of(name).feedback == "client"])
 def test_a_client_that_forgets_is_seen(name: str) -> None:
     messages, simulated = Forgetful(compressor_of(name)), Simulated(compressor_of(name), SEED, CLIENTS)
     close = [is_close(messages.round(n)[0], simulated.exchange(updates(n), n).step[0]) for n in range(2)]
     assert close == [True, False]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MESSAGES)
 def test_a_server_that_sums_is_seen(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the place of the mean."""
     expected = Simulated(compressor_of(name), SEED, CLIENTS).exchange(updates(0), 0).step[0]
@@ -145,7 +146,7 @@ class Both(Plain):
 def test_what_messages_cannot_do() -> None:
     made = for_layouts("fetch_sgd", 4, SEED)(LAYOUT)
     hoarder = Hoarder(LAYOUT, made.limit, family=made.family)
-    for compressor in (hoarder, Both(LAYOUT, LAYOUT.nbytes)):
+    for compressor in (hoarder, Both(LAYOUT, LAYOUT.nbytes), for_layouts("ef21", 4, SEED)(LAYOUT)):
         with pytest.raises(ValueError, match=f"clients of {type(compressor).__name__} need more of the server"):
             ServerRounds(compressor, SEED)
 
@@ -164,7 +165,7 @@ def test_what_is_refused() -> None:
         server.answer([{"values": huge}, {"values": huge}], 0)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MESSAGES)
 def test_who_follows_each_step(name: str) -> None:
     """PowerSGD's clients alone, which keep the server's Q, and subtract the step from their memory."""
     assert ServerRounds(compressor_of(name), SEED).follows == (name == "power_sgd")
