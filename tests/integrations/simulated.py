@@ -25,7 +25,8 @@ class Each:
 
     def integers(self, below: int, size: tuple[int, ...], dtype: str) -> Any:
         one = (size[0], 1, *size[2:])
-        return np.concatenate([generator.integers(below, size=one, dtype=dtype) for generator in self.generators], axis=1)
+        drawn = [generator.integers(below, size=one, dtype=dtype) for generator in self.generators]
+        return np.concatenate(drawn, axis=1)
 
 
 def at_of(seed: int, number: int, clients: list[int]) -> At:
