@@ -118,10 +118,12 @@ class Problem:
             *(f"{group}@task.{group}={getattr(self, group)}" for group in ("dataset", "model")),
             *(f"{name}={getattr(self, name)}" for name in ("kernels", "seed")),
         )
-        settings: dict[str, Any] = {"privacy.epsilons": [], "partitions": self.partitions, "training.batch": self.batch}
+        settings: dict[str, Any] = {"partitions": self.partitions, "training.batch": self.batch, "training.apart": 1}
+        settings |= {"privacy.epsilons": [], "privacy.distributed": [], "training.taking_part": {}}
         settings |= {key.replace("__", "."): value for key, value in values.items()}
-        case = next(iter(settings["partitions"]))
-        task = {f"task.{key}": value for key, value in {**settings, "privacy.case": case}.items()}
+        cases = list(settings["partitions"])
+        settings |= {"training.cases": cases, "privacy.case": cases[0]}
+        task = {f"task.{key}": value for key, value in settings.items()}
         return self._composer.resolved(overrides, task, self.name)
 
     @cached_property
@@ -304,6 +306,7 @@ def measure(problem: Problem) -> Costs:
             training__rounds=rounds,
             training__judged=judged,
             tuning__rates=[0.06],
+            tuning__first=1,
             tuning__rounds=1,
             tuning__trials=1,
             judging__budgets=[one],
@@ -368,6 +371,7 @@ def runs_of(problem: Problem, size: Size, place: Path) -> list[Run]:
             training__judged=min(JUDGED, size.rounds),
             training__stack=problem.stack,
             tuning__rates=list(size.rates),
+            tuning__first=min(15, size.rounds),  # as on digits
             tuning__rounds=size.rounds,
             tuning__trials=size.tried,
             judging__budgets=list(budgets),

@@ -56,7 +56,7 @@ def test_the_bytes_that_a_finding_names() -> None:
     named = [
         int(text.replace(",", "")) for text in re.findall(r"\b\d+,\d{3}\b", f"{finding.measured} {finding.conditions}")
     ]
-    cells = [("top_k", 16), ("sign", 16), ("none", 1), ("power_sgd", 4), ("fiht", 4)]
+    cells = [("top_k", 16), ("sign", 16), ("none", 1), ("power_sgd", 4), ("eden", 64), ("fiht", 4)]
     assert named == [*(int(both[cell]) for cell in cells), 3760, 668426]
 
 
