@@ -22,13 +22,13 @@ TOPICS = {  # with the tasks of their studies
     "semi_smoothness",
     "differential privacy": "privacy_accounting privacy_audit privacy_lemmas private_training noise_placement",
     "attacks": "attack_convergence inversion inversion_grid sketched_inversion private_inversion property_inference "
-    "leakage_order frontier_leakage",
+    "leakage_order frontier_leakage leakage_limits noisy_leakage double_blind_client",
     "compressed sensing": "compressed_sensing decoders download for_all for_each isometry padding reconstruction "
     "sparsity stability transform_cost units",
     "error feedback": "feedback_bound feedback_identity feedback_memory compressed_training",
     "sketched weights": "weight_sketch sketched_layers layer_cost regulariser remark_1 peer_to_peer rounds_factors "
     "training",
-    "compressors compared": "frontier frontier_cost",
+    "compressors compared": "frontier frontier_cost message_error",
 }
 FILTERS = {"paper": "Paper", "topic": "Topic", "role": "Role", "method": "Method", "verdict": "Verdict"}
 FILTERS |= {"scale": "Scale"}
