@@ -305,8 +305,7 @@ def federation() -> Federation:
 @functools.cache
 def batches() -> list[Batches]:
     """Of all rounds, as `train` draws them."""
-    random = seeds.generator(SEED, part="batches")
-    return [federation().batches(SAMPLING, random) for _ in range(LONG)]
+    return [federation().batches(SAMPLING, SEED, number) for number in range(LONG)]
 
 
 def slope(w: np.ndarray, place: int, number: int) -> np.ndarray:

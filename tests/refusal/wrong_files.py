@@ -133,8 +133,8 @@ WORKFLOW: list[Edit] = [
     ("studies: all", "studies: tials", "did you mean tails?"),
     ("studies: all", "studies: ''", "study= is unknown"),
     ('folder: ""', "folder: /nonexistent", "needs a folder `sketch`"),
-    ("quick: 32", "quick: 0", "at together/quick"),
-    ("quick: 32", "quik: 8", "at together"),
+    ("quick: short", "quick: 0", "at together/quick"),
+    ("quick: short", "quik: 8", "at together"),
 ]
 GROUPS: dict[str, tuple[str, list[Edit]]] = {
     "study": (STUDY, STUDIES),
