@@ -124,7 +124,9 @@ class ClientRounds(_Half):
             self._sent = message.parts
         elif last:
             if self._memory.clients is not None:
-                self._memory = self._memory._replace(clients=self._carried - compressor.decode(message, at, replies))
+                delivered = compressor.decode(message, at, replies)
+                kept = compressor.remember(self._carried, self._memory, delivered)
+                self._memory = self._memory._replace(clients=kept)
                 self._check(self._memory, "the client's")
             self._carried = None
         return message.parts
@@ -139,7 +141,7 @@ class ClientRounds(_Half):
         if self.waits:
             assert self._carried is not None
             delivered = self.compressor.delivery(Message(self._sent), self._at, replies)
-            after = after._replace(clients=self._carried - delivered)
+            after = after._replace(clients=self.compressor.remember(self._carried, self._memory, delivered))
         self._check(after, "the client's")
         self._memory, self._means, self._carried = after, [], None
         return replies[-1].content[0]
