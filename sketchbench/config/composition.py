@@ -192,6 +192,19 @@ def load_method(kind: str, name: str, conf: Path = CONF, folder: Path | None = N
     return content
 
 
+def load_part(kind: str, name: str, conf: Path = CONF, folder: Path | None = None) -> dict[str, Any]:
+    """The content of the file of a data set, model or partition, with that of its defaults. Raises ConfigError, or
+    ValueError for what is no mapping with all its values."""
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+
+    config = compose([f"+{kind}={name}"], conf, folder)
+    try:
+        return dict(OmegaConf.to_container(config[kind], resolve=True, throw_on_missing=True))  # type: ignore[arg-type]
+    except (OmegaConfBaseException, TypeError) as error:
+        raise ValueError(f"{str(error).splitlines()[0]}; it must map _target_ and parameters to values") from None
+
+
 def own_methods(folder: Path, kinds: Iterable[str] = METHODS) -> dict[str, list[str]]:
     """The names of the methods, or of the files of other groups, in a user's folder, by kind."""
     return {kind: sorted(path.stem for path in (folder / kind).glob("*.yaml")) for kind in kinds}

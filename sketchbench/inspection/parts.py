@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 import torch
 from hydra.utils import instantiate
-from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 from torch import nn
 
-from sketchbench.config.composition import compose, own_methods
+from sketchbench.config.composition import load_part, own_methods
 from sketchbench.dataset import digits
 from sketchbench.dataset.dataset import Dataset
 from sketchbench.dataset.partition import deal
@@ -35,7 +33,7 @@ def check_part(findings: Findings, kind: str, conf: Path, overrides: Sequence[st
         overrides: Hydra's, of the methods' parameters.
     """
     try:
-        node = config_of(kind, findings.path.stem, conf, findings.folder)
+        node = load_part(kind, findings.path.stem, conf, findings.folder)
     except ValueError as error:
         findings.add("", message(error).removeprefix(f"{findings.path}: "))
         return
@@ -52,20 +50,11 @@ def check_part(findings: Findings, kind: str, conf: Path, overrides: Sequence[st
             _check_partition(findings, make, _example(findings, conf))
 
 
-def config_of(kind: str, name: str, conf: Path, folder: Path | None) -> dict[str, Any]:
-    """The content of the file of a data set, model or partition, with that of its defaults. Raises ConfigError."""
-    config = compose([f"+{kind}={name}"], conf, folder)
-    try:
-        return dict(OmegaConf.to_container(config[kind], resolve=True, throw_on_missing=True))  # type: ignore[arg-type]
-    except (OmegaConfBaseException, TypeError) as error:
-        raise ValueError(f"{str(error).splitlines()[0]}; it must map _target_ and parameters to values") from None
-
-
 def _example(findings: Findings, conf: Path) -> Dataset:
     """The first sound data set of a folder, or else digits."""
     for name in own_methods(findings.folder, ("dataset",))["dataset"]:
         with suppress(Exception):  # its mistakes are in lines of its own
-            made = instantiate(config_of("dataset", name, conf, findings.folder), _convert_="all")()
+            made = instantiate(load_part("dataset", name, conf, findings.folder), _convert_="all")()
             if isinstance(made, Dataset):
                 return made
     return digits.load()

@@ -18,7 +18,7 @@ from hydra.utils import instantiate
 
 from sketchbench.compressor.budget import at_budget
 from sketchbench.compressor.message import Layout
-from sketchbench.config.composition import Composed, Composer
+from sketchbench.config.composition import Composed, Composer, load_part
 from sketchbench.config.study import read
 from sketchbench.dataset.dataset import Dataset
 from sketchbench.dataset.partition import deal
@@ -47,7 +47,7 @@ SPARE = 0.8  # share of the hours, and of a client's records, that is planned wi
 TRIED = 4  # trainings that are timed
 LONG = 0.5  # seconds between two measurements, from which on a difference is trusted
 MOST = 64  # rounds that are timed
-JUDGED, BATCH = 10, 16  # as in the project's frontier
+JUDGED, FIRST, BATCH = 10, 15, 16  # rounds that are judged, and of the first heat; records of a batch
 STACK = 2**26  # bytes
 SIZE = "size.json"
 
@@ -227,8 +227,7 @@ def problem_of(
     problem.data.check_disjoint()
     case, other = "one class", one_class(problem.data, clients)
     if partition:
-        node = Composer(CONF, folder).resolved((f"task={TRAINING}", f"+partition@task.own={partition}"), {}, partition)
-        other, note = even(node.config["task"]["own"], problem.data, seed)
+        other, note = even(load_part("partition", partition, CONF, folder), problem.data, seed)
         case, notes = partition, [f"{partition}: {note}"] if note else []
     return replace(problem, partitions={"iid": shares, case: other}), notes
 
@@ -371,7 +370,7 @@ def runs_of(problem: Problem, size: Size, place: Path) -> list[Run]:
             training__judged=min(JUDGED, size.rounds),
             training__stack=problem.stack,
             tuning__rates=list(size.rates),
-            tuning__first=min(15, size.rounds),  # as on digits
+            tuning__first=min(FIRST, size.rounds),
             tuning__rounds=size.rounds,
             tuning__trials=size.tried,
             judging__budgets=list(budgets),
