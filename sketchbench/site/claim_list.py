@@ -30,6 +30,7 @@ TOPICS = {  # with the tasks of their studies
     "training",
     "compressors compared": "frontier frontier_cost message_error",
 }
+TOPIC_OF = {task: topic for topic, tasks in TOPICS.items() for task in tasks.split()}
 FILTERS = {"paper": "Paper", "topic": "Topic", "role": "Role", "method": "Method", "verdict": "Verdict"}
 FILTERS |= {"scale": "Scale"}
 INTRODUCTION = """\
@@ -41,9 +42,8 @@ OPEN = "The measured interval and the bound it is held against; tightness is bou
 
 def topic_of(claim: Claim, conf: Path) -> str:
     """The topic of a claim: that of the task of its first study. Raises ValueError for a task that is in none."""
-    topics = {task: topic for topic, tasks in TOPICS.items() for task in tasks.split()}
     task = read_once(conf, claim.checks[0].studies[0], "quick").task
-    return topics[choose("task", task, topics)]
+    return TOPIC_OF[choose("task", task, TOPIC_OF)]
 
 
 def draw_list(claims: Sequence[Claim], outcomes: pd.DataFrame, topics: Mapping[str, str]) -> str:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+from typing import Any
 
 import pytest
 import torch
@@ -21,16 +22,17 @@ from sketchbench.task.leakage_limits import Condition, LeakageLimits, Training, 
 from sketchbench.task.noisy_leakage import NoisyLeakage, Privacy, Release
 
 NUMBA = kernels.load("numba")
-MODEL = functools.partial(mlp, hidden=[50])
-ATTACKS = StackedAttacks(steps=20, starts=1, stages=2, pixel_rate=0.03, prior_rate=0.2)
+SHARED: dict[str, Any] = {
+    "kernels": NUMBA,
+    "seed": 3,
+    "dataset": digits.load,
+    "model": functools.partial(mlp, hidden=[50]),
+    "attacks": StackedAttacks(steps=20, starts=1, stages=2, pixel_rate=0.03, prior_rate=0.2),
+}
 LIMITS = LeakageLimits(
     compressor=Plain,
     compression=1,
-    kernels=NUMBA,
-    seed=3,
-    dataset=digits.load,
-    model=MODEL,
-    attacks=ATTACKS,
+    **SHARED,
     conditions={
         "read": Condition(labels="read"),
         "batch": Condition(batch=12),
@@ -46,11 +48,7 @@ LIMITS = LeakageLimits(
 NOISY = NoisyLeakage(
     compressor=Plain,
     compression=1,
-    kernels=NUMBA,
-    seed=3,
-    dataset=digits.load,
-    model=MODEL,
-    attacks=ATTACKS,
+    **SHARED,
     releases={"one": Release(), "sum": Release(clients=50, placement="distributed", others="unknown")},
     privacy=Privacy(epsilons=[8.0], delta=1e-5, clip=1.0, noise=1.0),
     candidates=4,
@@ -59,11 +57,7 @@ NOISY = NoisyLeakage(
     trials=400,
 )
 BLIND = DoubleBlindClient(
-    kernels=NUMBA,
-    seed=3,
-    dataset=digits.load,
-    model=MODEL,
-    attacks=ATTACKS,
+    **SHARED,
     sketching=Sketching(CountSketch, 0.5),
     variants={
         "plain": Variant(layers="none"),
