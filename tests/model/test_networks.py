@@ -27,6 +27,8 @@ SIZES = {
     "small_cnn": ((1, 8, 8), 10, 160 + 32 * 144 + 32 + 32 * 64 + 64 + 650),
     "sigmoid_cnn": (MNIST, 10, 312 + 2 * 3612 + 5890),
     "digits_cnn": ((1, 8, 8), 10, 2538),
+    "digits_mlp": ((1, 8, 8), 10, 64 * 50 + 50 + 510),
+    "strided_cnn": (CIFAR, 10, 448 + 4640 + 18_496 + 1024 * 64 + 64 + 650),
     "residual": (CIFAR, 10, 668_426),
 }
 EACH = pytest.mark.parametrize("name", SIZES)
