@@ -163,7 +163,7 @@ class Rounds:
 
     @property
     def _clients(self) -> int:
-        return int(self._play(0).message.parts[next(iter(self._play(0).message.parts))].shape[1])
+        return int(next(iter(self._play(0).message.parts.values())).shape[1])
 
     def _lens(self, message: Message, played: Played, clients: slice, nbytes: int) -> Sight:
         compressor, at, replies = self.compressor, played.at, played.exchange.replies[:-1]

@@ -46,8 +46,8 @@ class DenseNetworks:
                 f"{len(projections)} projections must be one or None for each of {len(self.layout.shapes)} shapes"
             )
         for size, projection in zip(inputs, projections[::2], strict=True):
-            if projection is not None and projection.shape != (len(self._weights[0]), size, size):
-                wanted = (len(self._weights[0]), size, size)
+            wanted = (self.trials, size, size)
+            if projection is not None and projection.shape != wanted:
                 raise ValueError(f"a projection of shape {tuple(projection.shape)} must be {wanted}")
         networks = copy.copy(self)
         networks._projections = [
@@ -58,7 +58,7 @@ class DenseNetworks:
     def stepped(self, steps: Tensor) -> "DenseNetworks":
         """The same networks with weights less `steps` (T, d), in the order of the networks' parameters; the result is
         differentiable by the steps."""
-        check_axes("steps", steps, len(self._weights[0]), self.layout.d)
+        check_axes("steps", steps, self.trials, self.layout.d)
         parts = torch.split(steps, [math.prod(shape) for shape in self.layout.shapes], dim=1)
         networks = copy.copy(self)
         networks._weights = [w - part.view_as(w) for w, part in zip(self._weights, parts[::2], strict=True)]
@@ -81,7 +81,7 @@ class DenseNetworks:
 
     def accuracies(self, images: Tensor, labels: Tensor) -> Tensor:
         """The share of images (n, pixels) that each network gives their class of `labels` (n,): (T,)."""
-        everywhere = images.expand(len(self._weights[0]), *images.shape)
+        everywhere = images.expand(self.trials, *images.shape)
         *_, scores = self._forward(everywhere)
         return (scores.argmax(dim=2) == labels).double().mean(dim=1)
 

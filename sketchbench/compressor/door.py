@@ -55,6 +55,11 @@ def check_sums(maker: str, name: str, array: Array, xp: Any) -> None:
     check_finite(name, array, xp, OverflowError, f"{why} be scaled down, or it divides by 0")
 
 
+def largest(x: Array) -> Array:
+    """The largest magnitude of each row of x (..., d): (..., 1); no number where an entry is none."""
+    return abs(abs(x.max(axis=-1, keepdims=True)).clip(-x.min(axis=-1, keepdims=True)))  # -0 for zeros else
+
+
 def arrays(kept: Any) -> Iterator[Array]:
     """All arrays in lists, tuples and mappings."""
     collected: list[Array] = []

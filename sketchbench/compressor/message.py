@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,13 +82,13 @@ class Message:
     """
 
     parts: Mapping[str, Array]
+    _decoded: list[Array] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def decoded_by(self, decode: Callable[[], Array]) -> Array:
         """What `decode` makes of these messages, computed once: server and clients need the same."""
-        if "_decoded" not in self.__dict__:
-            self.__dict__["_decoded"] = decode()
-        decoded: Array = self.__dict__["_decoded"]
-        return decoded
+        if not self._decoded:
+            self._decoded.append(decode())
+        return self._decoded[0]
 
     @property
     def nbytes(self) -> int:

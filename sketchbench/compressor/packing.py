@@ -1,6 +1,5 @@
 """Small integers, packed several to a byte."""
 
-import functools
 import math
 from typing import Any
 
@@ -9,6 +8,7 @@ import numpy as np
 from sketchbench.kernels import Array
 
 DIGITS = {2: 8, 3: 5}  # digits in a byte, by base
+TERNARY = (np.arange(3**5)[:, None] // 3 ** np.arange(5) % 3).astype(np.uint8)  # the digits of each byte
 
 
 def packed_nbytes(count: int, base: int) -> int:
@@ -25,13 +25,17 @@ def pack(xp: Any, digits: Array, base: int) -> Array:
     """
     places = _digits(base)
     _check("digit", digits, "uint8", base, "the base, ")
-    if base == 2 and xp is np:
-        return np.packbits(digits, axis=-1, bitorder="little")
-    shape = (*digits.shape[:-1], packed_nbytes(digits.shape[-1], base))
-    out = xp.zeros(shape, dtype="uint8")
-    for place in range(places):
-        part = digits[..., place::places]
-        out[..., : part.shape[-1]] += part * xp.uint8(base**place)
+    count = packed_nbytes(digits.shape[-1], base)
+    whole = digits
+    if count * places > digits.shape[-1]:
+        whole = xp.zeros((*digits.shape[:-1], count * places), dtype="uint8")
+        whole[..., : digits.shape[-1]] = digits
+    if base == 2:
+        return xp.packbits(whole, bitorder="little").reshape(*digits.shape[:-1], count)
+    out = whole[..., places - 1 :: places].copy()
+    for place in reversed(range(places - 1)):
+        out *= xp.uint8(base)
+        out += whole[..., place::places]
     return out
 
 
@@ -48,17 +52,10 @@ def unpack(xp: Any, sent: Array, base: int, count: int) -> Array:
         raise ValueError(
             f"count={count} must be from 0 to {places * sent.shape[-1]}, the digits of {sent.shape[-1]} bytes"
         )
-    if base == 2 and xp is np:
-        return np.unpackbits(sent, axis=-1, count=count, bitorder="little")
-    digits = xp.take(xp.asarray(_table(base)), sent, axis=0)
+    if base == 2:
+        return xp.unpackbits(sent, bitorder="little").reshape(*sent.shape[:-1], -1)[..., :count]
+    digits = xp.take(xp.asarray(TERNARY), sent, axis=0)
     return digits.reshape(*sent.shape[:-1], -1)[..., :count]
-
-
-@functools.cache
-def _table(base: int) -> Any:
-    """The digits of each of the 256 bytes, uint8 (256, digits)."""
-    values = np.arange(256)[:, None] // base ** np.arange(DIGITS[base])
-    return (values % base).astype(np.uint8)
 
 
 def to_bits(xp: Any, numbers: Array, width: int) -> Array:

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sketchbench.compressor import door
 from sketchbench.compressor.compressor import At, Compressor, Feedback, Memory
 from sketchbench.compressor.message import WORD, Message, Reply
 from sketchbench.compressor.packing import from_bits, pack, packed_nbytes, to_bits, unpack
@@ -44,11 +45,6 @@ def _round(v: Array, at: At, part: str) -> Array:
     return at.kernels.xp.floor(up, out=up)
 
 
-def _largest(x: Array) -> Array:
-    """The largest magnitude of each message, (T, C, 1)."""
-    return abs(abs(x.max(axis=2, keepdims=True)).clip(-x.min(axis=2, keepdims=True)))  # -0 for zeros else
-
-
 def _units(sizes: Array, at: At) -> Array:
     """Powers of two (T, C, 1) in which entries up to these sizes can be squared and summed: 1 wherever they can as they
     are, so that these are not rounded otherwise."""
@@ -58,7 +54,7 @@ def _units(sizes: Array, at: At) -> Array:
 
 def in_units(x: Array, at: At) -> tuple[Array, Array]:
     """Powers of two (T, C, 1), and messages (T, C, d) in them, whose entries can be squared and summed."""
-    units = _units(_largest(x), at)
+    units = _units(door.largest(x), at)
     return units, _over(x, units)
 
 
@@ -154,7 +150,7 @@ class QSGD(Levels):
         return min(d / self.s**2, d**0.5 / self.s)
 
     def scale(self, x: Array, at: At) -> Array:
-        units = _units(_largest(x), at)
+        units = _units(door.largest(x), at)
         return at.kernels.xp.linalg.norm(_over(x, units), axis=2, keepdims=True) * units
 
     def norm(self, x: Tensor) -> Tensor:
@@ -198,7 +194,7 @@ class Int8(Levels):
         return 127
 
     def scale(self, x: Array, at: At) -> Array:
-        return _largest(x)
+        return door.largest(x)
 
     def norm(self, x: Tensor) -> Tensor:
         return x.abs().amax(dim=1, keepdim=True)
@@ -227,7 +223,7 @@ class Float16(Quantised):
         return 1 - 2.0**-22 - self.layout.d * 2.0**-48
 
     def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
-        units = _powers(at.kernels.xp.frexp(_largest(x))[1], at)
+        units = _powers(at.kernels.xp.frexp(door.largest(x))[1], at)
         return Message({"unit": units, "values": (x / units).astype("float16")})
 
     def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
@@ -252,7 +248,7 @@ class Sign(Quantised):
 
     def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         xp = at.kernels.xp
-        units = _units(_largest(x), at)
+        units = _units(door.largest(x), at)
         mean = abs(_over(x, units)).mean(axis=2, keepdims=True) * units
         return Message({"mean": mean, "signs": pack(xp, (x >= 0).view("uint8"), 2)})
 
@@ -298,11 +294,12 @@ class Vote(Sign):
 
     def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
         xp, d = at.kernels.xp, self.layout.d
-        votes = (2 * unpack(xp, message.parts["signs"], 2, d).astype("int32") - 1).sum(axis=1)
+        signs = unpack(xp, message.parts["signs"], 2, d)
+        votes = 2 * signs.sum(axis=1, dtype="int32") - signs.shape[1]
         drawn = at.kernels.sign_rows(at.key("ties"), SIGNS, 0, at.trials, 0, 1, d)[:, 0]
         size = message.parts["mean"].mean(axis=1)
-        signs = xp.where(votes == 0, drawn, xp.sign(votes)).astype("float32")
-        return Reply(signs * size, WORD + packed_nbytes(d, 2)), memory
+        majority = xp.where(votes == 0, drawn, xp.sign(votes)).astype("float32")
+        return Reply(majority * size, WORD + packed_nbytes(d, 2)), memory
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,7 @@ from sketchbench.objective.stacked_network import StackedNetwork, stacked
 from sketchbench.parameters import Checked, Count, Positive, checked
 from sketchbench.privacy.sampling import Sampling
 from sketchbench.run.course import WHOLE, Course, Unfinished
+from sketchbench.run.kept import Kept
 
 LARGEST = 1000.0  # magnitude of a weight beyond which a training has diverged; others reach a hundredth of it
 LARGEST_UPDATE = 1e30  # magnitude of an update's entry beyond which it has, too: norms still fit into float32
@@ -157,22 +158,18 @@ def make_federation(
     clients = len(dealt[0])
     if taking_part is not None and not 1 <= taking_part <= clients:
         raise ValueError(f"taking_part={taking_part} must be from 1 to {clients}, the number of clients")
-    key = (data.digest, kernels.NAME)
-    if key not in _SAMPLES:
-        while len(_SAMPLES) >= KEPT:
-            _SAMPLES.pop(next(iter(_SAMPLES)))
-        _SAMPLES[key] = _standardised(kernels, data)
+    train, test = _SAMPLES.of((data.digest, kernels.NAME), lambda: _standardised(kernels, data))
     return Federation(
         stacked(kernels, model, data.shape, data.classes),
         kernels.asarray(initial_weights(lambda: model(shape=data.shape, classes=data.classes), trials)),
         np.array(dealt),
         taking_part or clients,
-        *_SAMPLES[key],
+        train,
+        test,
     )
 
 
-KEPT = 2  # data sets that a process keeps standardised: all of the training samples, and without those held out
-_SAMPLES: dict[tuple[str, str], list[tuple[Array, Array]]] = {}
+_SAMPLES = Kept[tuple[str, str], list[tuple[Array, Array]]](2)  # of all training samples, and without those held out
 
 
 def _standardised(kernels: Kernels, data: Dataset) -> list[tuple[Array, Array]]:
@@ -368,8 +365,7 @@ class _Training:
         if noise is not None:
             x += noise * x.dtype.type(self._arm.sigma)
         x *= xp.where(self._sound, self._rates, 0)[:, None, None]
-        largest = xp.maximum(x.max(axis=(1, 2)), -x.min(axis=(1, 2)))
-        self._sound &= largest <= LARGEST_UPDATE  # False for an entry that is not a number
+        self._sound &= door.largest(x).max(axis=(1, 2)) <= LARGEST_UPDATE  # False for an entry that is not a number
         if not self._sound.all():
             x[~self._sound] = 0
         exchange = compressor.exchange(x, self._memory, at)

@@ -24,6 +24,7 @@ from sketchbench.privacy.calibration import calibrated_sigma
 from sketchbench.privacy.mechanism import Mechanism, mean_step, private_training
 from sketchbench.privacy.sampling import Sampling
 from sketchbench.run.course import WHOLE, Course
+from sketchbench.run.kept import Kept
 
 Numbers = NDArray[np.float64]  # (trials,)
 calibrate = functools.cache(calibrated_sigma)  # a process calibrates the same noise for all compressors
@@ -204,8 +205,7 @@ class Method(NamedTuple):
         return Arm(self.compressor, rates.astype(np.float32), self.sigma)
 
 
-KEPT = 32  # groups of trainings without compression that a process caches
-_PLAIN: dict[tuple[Any, ...], list[Reached]] = {}
+_PLAIN = Kept[tuple[Any, ...], list[Reached]](32)  # groups of trainings without compression
 
 
 @dataclass(frozen=True)
@@ -289,13 +289,10 @@ class PairedTrainings(Checked):
         # Trainings without compression, a quarter of the time, are the same for all compressors of a process.
         key = (repr(self._settings), self.data.digest, self.kernels.NAME, tuple(settings))
         own = [sigma * share for sigma, share in zip(sigmas, shares, strict=True)]
-        if key not in _PLAIN:
-            if len(_PLAIN) >= KEPT:
-                _PLAIN.clear()
-            _PLAIN[key] = self._train(settings[0], [Method(plain, sigma) for sigma in own])
+        alone = _PLAIN.of(key, lambda: self._train(settings[0], [Method(plain, sigma) for sigma in own]))
         compressed = self._train(settings[0], [Method(compressor, sigma) for sigma in own])
         spent = map(self._spent, settings, sigmas)
-        return dict(zip(settings, map(Pair, _PLAIN[key], compressed, sigmas, spent), strict=True))
+        return dict(zip(settings, map(Pair, alone, compressed, sigmas, spent), strict=True))
 
     @property
     def _settings(self) -> tuple[Any, ...]:

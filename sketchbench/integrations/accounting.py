@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from sketchbench.privacy import accountant
 from sketchbench.privacy.mechanism import Composed, GaussianRelease, Mechanism, SampledGaussian, steps
 from sketchbench.privacy.sampling import Sampling
 
@@ -33,19 +34,7 @@ def dp_event(mechanism: Mechanism) -> "DpEvent":
             "take the event of each client's mechanism, and the largest ε"
         )
     (own,) = kinds
-    event = dp.GaussianDpEvent(own.multiplier)
-    if own.sampled:
-        sampling = own.sampled.sampling
-        if sampling.kind == "poisson":
-            event = dp.PoissonSampledDpEvent(sampling.rate, event)
-        elif sampling.kind == "without_replacement":
-            event = dp.SampledWithoutReplacementDpEvent(sampling.records, sampling.batch, event)
-        elif sampling.kind == "with_replacement":
-            raise ValueError(
-                "dp-accounting has no accountant for batches with replacement; draw them without, or use "
-                "accountant=advanced of this project"
-            )
-    return dp.SelfComposedDpEvent(event, own.count)
+    return dp.SelfComposedDpEvent(accountant.event(own), own.count)
 
 
 def opacus_run(history: Sequence[tuple[float, float, int]]) -> Composed:

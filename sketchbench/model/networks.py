@@ -24,12 +24,7 @@ def mlp(
     shape: Shape, classes: Several, family: Family | None = None, hidden: Sequence[Count] = (200, 200)
 ) -> nn.Sequential:
     """A perceptron: dense layers of `hidden` units with ReLU, then one of scores; 199,210 parameters for MNIST."""
-    inputs = shape[0] * shape[1] * shape[2]
-    parts: list[nn.Module] = [nn.Flatten()]
-    for outputs in hidden:
-        parts += [_dense(inputs, outputs, family), nn.ReLU()]
-        inputs = outputs
-    return nn.Sequential(*parts, nn.Linear(inputs, classes))
+    return nn.Sequential(nn.Flatten(), *_perceptron(shape[0] * shape[1] * shape[2], hidden, classes, family))
 
 
 @checked
@@ -74,10 +69,7 @@ def cnn(
             f"kernel={kernel} and pooled={list(pooled)}; choose a smaller network, such as small_cnn"
         ) from None
     first.train()
-    for outputs in hidden:
-        first.extend([_dense(inputs, outputs, family), nn.ReLU()])
-        inputs = outputs
-    return first.append(nn.Linear(inputs, 1 if classes == 2 else classes))
+    return first.extend(_perceptron(inputs, hidden, 1 if classes == 2 else classes, family))
 
 
 @checked
@@ -132,10 +124,7 @@ def strided_cnn(
         hidden: units of the dense layers.
     """
     parts, inputs = _strided(nn.ReLU, shape, family, filters, kernel, strides)
-    for outputs in hidden:
-        parts += [_dense(inputs, outputs, family), nn.ReLU()]
-        inputs = outputs
-    return nn.Sequential(*parts, nn.Linear(inputs, classes))
+    return nn.Sequential(*parts, *_perceptron(inputs, hidden, classes, family))
 
 
 def initialise(make: Callable[[], nn.Module], seed: int) -> nn.Module:
@@ -173,6 +162,15 @@ def _strided(
         parts += [_convolution(channels, outputs, kernel, family, kernel // 2, stride), activation()]
         channels, height, breadth = outputs, -(-height // stride), -(-breadth // stride)
     return [*parts, nn.Flatten()], channels * height * breadth
+
+
+def _perceptron(inputs: int, hidden: Sequence[int], scores: int, family: Family | None) -> list[nn.Module]:
+    """Dense layers of `hidden` units with ReLU, then a plain one of scores."""
+    parts: list[nn.Module] = []
+    for outputs in hidden:
+        parts += [_dense(inputs, outputs, family), nn.ReLU()]
+        inputs = outputs
+    return [*parts, nn.Linear(inputs, scores)]
 
 
 def _dense(inputs: int, outputs: int, family: Family | None) -> nn.Module:

@@ -241,7 +241,7 @@ def _on_grid(own: Steps, interval: float, delta: float) -> float:
             f"use more noise"
         )
     accountant = pld.PLDAccountant(NeighboringRelation.ADD_OR_REMOVE_ONE, interval)
-    accountant.compose(_event(own), own.count)
+    accountant.compose(event(own), own.count)
     with np.errstate(over="ignore"):
         spent = float(accountant.get_epsilon(delta))
     if math.isfinite(spent):
@@ -300,12 +300,25 @@ def _resampled_release(own: Steps, sampled: SampledGaussian, goal: float) -> Gua
     return lemmas.sampling_with_replacement(_single_release(own, alone), batch, records)
 
 
-def _event(own: Steps) -> Any:
-    """One step as an event of dp-accounting."""
-    import dp_accounting
+def event(own: Steps) -> Any:
+    """One step as an event of dp-accounting; ValueError for batches with replacement, of which it has none."""
+    import dp_accounting as dp
 
-    release = dp_accounting.GaussianDpEvent(own.multiplier)
-    return dp_accounting.PoissonSampledDpEvent(own.rate, release) if own.sampled else release
+    release = dp.GaussianDpEvent(own.multiplier)
+    if own.sampled is None:
+        return release
+    sampling = own.sampled.sampling
+    match sampling.kind:
+        case "poisson":
+            return dp.PoissonSampledDpEvent(sampling.rate, release)
+        case "without_replacement":
+            return dp.SampledWithoutReplacementDpEvent(sampling.records, sampling.batch, release)
+        case "with_replacement":
+            raise ValueError(
+                "dp-accounting has no accountant for batches with replacement; draw them without, or use "
+                "accountant=advanced of this project"
+            )
+    return release
 
 
 UNCONDITIONAL = {"full": "exact", "poisson": "rdp", "without_replacement": "rdp"}  # accountant without conditions on ε

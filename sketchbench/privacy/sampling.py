@@ -61,7 +61,12 @@ class Sampling(Checked):
         Arguments:
             random: generator.
             shape: leading axes, such as (trials, clients).
+
+        Raises:
+            ValueError: for a negative length in `shape`.
         """
+        if any(length < 0 for length in shape):
+            raise ValueError(f"shape={shape} of batches must have no length below 0")
         every = (*shape, self.records)
         match self.kind:
             case "full":

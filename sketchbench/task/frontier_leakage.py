@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,13 +25,13 @@ from sketchbench.measure.image import Likeness
 from sketchbench.measure.row import MEDIAN, Row, Value
 from sketchbench.model.networks import MakeModel, initialise
 from sketchbench.parameters import Checked, Count, Natural, NonEmptyList, Positive, Probability, Several
+from sketchbench.run.kept import Kept
 from sketchbench.sketch.family import SizeError
 from sketchbench.task.inversion import picture_columns
 
 PICTURED: tuple[Place, ...] = ("server", "sum")  # the places whose reconstructions are kept
 CHANCE = 0.5  # area under the ROC curve of a random guess
 log = logging.getLogger(__name__)
-_SHARED: dict[tuple[Any, ...], "Shared"] = {}  # of the last setting in this process
 
 
 class Found(NamedTuple):
@@ -68,6 +68,9 @@ class Shared(NamedTuple):
     networks: DenseNetworks
     updates: Updates
     control: int
+
+
+_SHARED = Kept[tuple[str, str, str], Shared](1)
 
 
 @dataclass(frozen=True)
@@ -182,15 +185,13 @@ class FrontierLeakage(Checked):
     def _shared(self) -> Shared:
         """What is the same for all compressors."""
         setting = (self.seed, self.model, self.clients, self.attacks, self.choosing, self.trials, self.judging)
-        key = (repr((*setting, self.inference)), self._data.digest, self.kernels.NAME)
-        if key not in _SHARED:
-            _SHARED.clear()
-            seed = seeds.key(self.seed, task="leakage", trials="judged")
-            scene = draw_scene(self._data, self.model, seed, self.clients, self.choosing + self.trials)
-            numbers = range(self.choosing, self.choosing + self.trials)
-            networks = draw_networks(self._data, self.model, self.seed, numbers)
-            _SHARED[key] = Shared(scene, networks, self._updates(networks), self._control(scene))
-        return _SHARED[key]
+        return _SHARED.of((repr((*setting, self.inference)), self._data.digest, self.kernels.NAME), self._share)
+
+    def _share(self) -> Shared:
+        seed = seeds.key(self.seed, task="leakage", trials="judged")
+        scene = draw_scene(self._data, self.model, seed, self.clients, self.choosing + self.trials)
+        networks = draw_networks(self._data, self.model, self.seed, range(self.choosing, self.choosing + self.trials))
+        return Shared(scene, networks, self._updates(networks), self._control(scene))
 
     @property
     def _scene(self) -> Scene:

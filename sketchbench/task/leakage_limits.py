@@ -24,10 +24,11 @@ from sketchbench.kernels import Kernels
 from sketchbench.measure.row import MEDIAN, Row, Value
 from sketchbench.model.networks import MakeModel
 from sketchbench.parameters import Checked, Count, Natural, Positive, Several
+from sketchbench.run.kept import Kept
 
 CLIENTS = 2  # the victim, and another one
 TINY = 1e-12  # least mean squared error, of 120 dB
-_TRAINED: dict[str, dict[int, DenseNetworks]] = {}  # of the last setting in this process
+_TRAINED = Kept[str, dict[int, DenseNetworks]](1)
 log = logging.getLogger(__name__)
 
 
@@ -133,11 +134,7 @@ class LeakageLimits(Checked):
     def _networks(self) -> dict[int, DenseNetworks]:
         """The networks after the numbers of rounds of all conditions, the same for all compressors."""
         setting = (self._judged, self.model, self.conditions, self.training, self.choosing, self.trials)
-        key = f"{setting!r} {self._data.digest}"
-        if key not in _TRAINED:
-            _TRAINED.clear()
-            _TRAINED[key] = self._train()
-        return _TRAINED[key]
+        return _TRAINED.of(f"{setting!r} {self._data.digest}", self._train)
 
     def _train(self) -> dict[int, DenseNetworks]:
         data, networks, done = self._data, self._scene.networks, 0

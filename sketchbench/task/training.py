@@ -34,6 +34,7 @@ TINY = 1e-12  # a divisor in the place of 0
 
 Numbers = NDArray[np.float64]
 Curves = dict[str, list[Curve]]  # by case, a curve for each trial
+Ratios = tuple[str, list[int | None], list[float | None]]  # a case, its rounds, and those over the plain ones
 
 
 @dataclass(frozen=True)
@@ -154,8 +155,9 @@ class Training(Checked, Repeated):
         curves: Curves = {case: [Curve.from_dict(one[case]["curve"]) for one in values] for case in cases}
         rows = [row for case in cases for row in _messages(case, values[0][case]["reply"], curves[case])]
         rows += _message_ratios(rows)
-        rows += self._total_bytes(curves, {case: values[0][case]["reply"] for case in cases})
-        return [*self._comparisons(curves), *rows, *self._estimates(curves)]
+        ratios = list(self._ratios(curves))
+        rows += self._total_bytes(ratios, {case: values[0][case]["reply"] for case in cases})
+        return [*self._comparisons(curves), *self._targets(curves, ratios), *rows, *self._estimates(curves)]
 
     @functools.cached_property
     def _experiments(self) -> dict[str, FedAvgExperiment]:
@@ -199,7 +201,7 @@ class Training(Checked, Repeated):
         return self.tuning.best(experiment.data, self.seed, merit)
 
     def _comparisons(self, curves: Curves) -> Iterator[Row]:
-        """The rows on accuracy, loss and rounds."""
+        """The rows on accuracy and loss."""
         yield from self._shown_means("loss", curves)
         for quantity in ("accuracy", "auc"):
             if quantity in curves["plain"][0].values:
@@ -208,7 +210,6 @@ class Training(Checked, Repeated):
                     yield from self._losses(quantity, curves)
         yield from self._improvements(curves)
         yield from _roc(curves)
-        yield from self._targets(curves)
 
     def _shown_means(self, quantity: str, curves: Curves) -> Iterator[Row]:
         for case, trained in curves.items():
@@ -246,17 +247,18 @@ class Training(Checked, Repeated):
         last = min(curve.rounds[-1] for curve in trained)
         return [t for t in shown_rounds(self.rounds, self.judging.points) if t <= last]
 
-    def _targets(self, curves: Curves) -> Iterator[Row]:
+    def _targets(self, curves: Curves, ratios: Sequence[Ratios]) -> Iterator[Row]:
+        """The rows on the rounds to the target."""
         reached = {case: [curve.round_reaching(self.judging.target) for curve in own] for case, own in curves.items()}
         for case, rounds in reached.items():
             yield _mean_if_reached(Row("rounds_to_target", case=case), rounds)
-        for case, rounds, ratios in self._ratios(curves):
+        for case, rounds, own in ratios:
             if case == "sketched":
-                yield _mean_if_reached(Row("rounds_ratio", case=case), ratios)
+                yield _mean_if_reached(Row("rounds_ratio", case=case), own)
             yield Row("missed", case=case).exceedances([float(t is None) for t in rounds], MEDIAN)
-            yield self._excess(case, ratios)
+            yield self._excess(case, own)
 
-    def _ratios(self, curves: Curves) -> Iterator[tuple[str, list[int | None], list[float | None]]]:
+    def _ratios(self, curves: Curves) -> Iterator[Ratios]:
         """Each case to compare, with the rounds to the target of its trainings, and over those of the plain ones; None
         for those that missed it."""
         target = self.judging.target
@@ -265,9 +267,9 @@ class Training(Checked, Repeated):
         for case, rounds in (("sketched", sketched), (STANDING, still)):
             yield case, rounds, [b / a if a and b is not None else None for a, b in zip(plain, rounds, strict=True)]
 
-    def _total_bytes(self, curves: Curves, replies: Mapping[str, int]) -> Iterator[Row]:
+    def _total_bytes(self, every: Sequence[Ratios], replies: Mapping[str, int]) -> Iterator[Row]:
         """The rows `bytes_excess`, where a reply of each case has so many bytes, and what it answers a KEY more."""
-        for case, _, ratios in self._ratios(curves):
+        for case, _, ratios in every:
             share = (2 * replies.get(case, replies["plain"]) + KEY) / (2 * replies["plain"] + KEY)
             sent = [share * ratio for ratio in ratios if ratio is not None]
             row = _exceeding(Row("bytes_excess", case=case, threshold=MUCH), sent, MUCH, len(ratios))

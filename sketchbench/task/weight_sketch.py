@@ -61,10 +61,11 @@ class WeightSketch(Checked):
 
     def run(self) -> list[Row]:
         """Draw the sketches, and measure; returns a row, and for each case six, or nine with known moments."""
-        old, new, _ = self._matrices(self.cases[0])
+        made = {case: self._matrices(case) for case in self.cases}
+        old, new, _ = made[self.cases[0]]
         nothing = np.full(self.trials, ((old - new) ** 2).sum() / ((old**2).sum() + (new**2).sum()))
         zero = Row("plain_relative", case="zero", bound=self.family.d / self.family.b).mean(nothing)
-        return [*(row for case in self.cases for row in self._rows(case)), zero]
+        return [*(row for case in self.cases for row in self._rows(case, *made[case])), zero]
 
     def _matrices(self, case: Case) -> tuple[Matrix, Matrix, Matrix]:
         """W_old, W_new and V of a case."""
@@ -82,10 +83,9 @@ class WeightSketch(Checked):
                 old = old[:, :1] / np.arange(1, d + 1)
                 return old, old - 0.01 * step, v * (random.random(v.shape) < 0.1)
 
-    def _rows(self, case: Case) -> list[Row]:
+    def _rows(self, case: Case, old: Matrix, new: Matrix, v: Matrix) -> list[Row]:
         """The rows of one case."""
         d, size = self.family.d, self.family.b
-        old, new, v = self._matrices(case)
         measured = self._errors(case, old, new, v)
         update = weight_sketch.update_error(old, new, v, size=size)
         product = weight_sketch.product_error(old, v, size=size)

@@ -33,9 +33,12 @@ class ClientAverages(NamedTuple):
 
 
 def _check(*path: ClientAverages, eta: float = 1.0) -> None:
-    """Raise ValueError unless there are averages, all finite and none negative that can't be, and η > 0."""
+    """Raise ValueError unless there are averages, all finite and none negative that can't be, and η > 0; TypeError for
+    an η that is no number."""
     if not path:
         raise ValueError("the path of local steps is empty, and must have one at least")
+    if isinstance(eta, bool):
+        raise TypeError(f"eta={eta} must be a number")
     if not 0 < eta < math.inf:
         raise ValueError(f"eta={eta} must be > 0")
     for at in path:

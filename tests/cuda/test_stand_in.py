@@ -69,6 +69,8 @@ def scope(cupy: Any) -> dict[str, Any]:
         ("cupy.add(x, x, where=x > 0)", "unexpected keyword argument 'where'"),
         ("x.sum(where=x > 0)", "unexpected keyword argument 'where'"),
         ("x.sum(0, float, None, True, 0.0)", "too many positional arguments"),
+        ("cupy.packbits(x.astype('uint8'), axis=1)", "axis option is not supported yet"),
+        ("cupy.unpackbits(x.astype('uint8'), count=3)", "unexpected keyword argument 'count'"),
         ("cupy.empty((2, 3), order='F')", "the emulated device has no order='F'"),
         ("cupy.argwhere(x, 1)", "too many positional arguments"),
         ("cupy.apply_over_axes", "no attribute 'apply_over_axes'"),

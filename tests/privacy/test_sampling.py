@@ -1,12 +1,12 @@
 """Samplers draw what they say."""
 
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 
 from sketchbench.measure.interval import proportion_interval
-from sketchbench.privacy.sampling import Sampling
+from sketchbench.privacy.sampling import Kind, Sampling
 
 KINDS = ["full", "poisson", "without_replacement", "with_replacement"]
 BATCHES = 4000
@@ -50,3 +50,9 @@ def test_records_are_drawn_together_as_often_as_they_should(kind: Any) -> None:
     low, high = proportion_interval(together, BATCHES, error=1e-4)
     assert low <= chance <= high
     assert not low <= other <= high
+
+
+@pytest.mark.parametrize("kind", get_args(Kind))
+def test_a_negative_number_of_batches_is_refused(kind: Any) -> None:
+    with pytest.raises(ValueError, match=r"shape=\(2, -1\) of batches must have no length below 0"):
+        Sampling(kind, 8, 8).draw(np.random.default_rng(1), (2, -1))

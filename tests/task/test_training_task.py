@@ -254,7 +254,8 @@ def test_ratios_of_rounds(plain: Any, own: Any, expected: int) -> None:
     def curves(rounds: Any) -> list[Curve]:
         return [a_curve([0.0] * (t or 20) + [1.0] * bool(t)) for t in rounds]
 
-    found = list(SMALL._targets({"plain": curves(plain), "sketched": curves(own)}))
+    both = {"plain": curves(plain), "sketched": curves(own)}
+    found = list(SMALL._targets(both, list(SMALL._ratios(both))))
     (excess,), (ratio,) = of("ratio_excess", "sketched", found), of("rounds_ratio", found=found)
     assert excess["count"] == expected
     assert of("missed", "sketched", found)[0]["count"] == own.count(None)
@@ -271,7 +272,7 @@ def test_bytes_to_the_target() -> None:
         "plain": [a_curve([0.0] * t + [1.0]) for t in (2, 2, 2)],
         "sketched": [a_curve([0.0] * t + [end]) for t, end in ((7, 1.0), (9, 1.0), (4, 0.5))],
     }
-    rows = list(SMALL._total_bytes(curves, {"plain": 1000 - 4, "sketched": 500 - 4}))
+    rows = list(SMALL._total_bytes(list(SMALL._ratios(curves)), {"plain": 1000 - 4, "sketched": 500 - 4}))
     (excess,) = of("bytes_excess", "sketched", rows)
     assert (excess["count"], excess["trials"], excess["threshold"]) == (2, 3, 2.0)
     assert excess["maximum"] == pytest.approx(4.5 * 1000 / 2000)

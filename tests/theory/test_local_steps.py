@@ -85,3 +85,10 @@ def test_alpha_as_claimed_and_exact() -> None:
         Known().claimed_alpha(64, 16)
     with pytest.raises(ValueError, match="needs a norm under `theory`"):
         Known().exact_alpha(64, 16)
+
+
+@pytest.mark.parametrize(("eta", "error"), [(True, TypeError), (0.0, ValueError), (np.inf, ValueError)])
+def test_a_learning_rate_is_a_positive_number(eta: float, error: type[Exception]) -> None:
+    for bound in (most_spread, most_distance_after_sketch):
+        with pytest.raises(error, match="eta="):
+            bound(P, eta, [AT])

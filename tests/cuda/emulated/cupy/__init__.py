@@ -348,7 +348,9 @@ def _offered(name, function, signature):
 
     def offered(*args, **kwargs):
         if taken is not None:
-            taken.bind(*args, **kwargs)
+            bound = taken.bind(*args, **kwargs).arguments
+            if name in ("packbits", "unpackbits") and bound.get("axis") is not None:
+                raise NotImplementedError("axis option is not supported yet")
         if name in ("sort", "argsort", "argpartition"):
             kwargs["kind"] = "stable"
         if name == "argpartition":  # which sorts
