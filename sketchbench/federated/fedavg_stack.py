@@ -81,7 +81,9 @@ def train_stack(trials: Sequence[FedAvgExperiment]) -> list[Curve]:
 
 def _train(trials: Sequence[FedAvgExperiment], now: Sequence[FedAvgRound]) -> list[list[Reply]]:
     """The replies of the clients of a round, by trial."""
-    clients = [client for number, pair in enumerate(zip(trials, now, strict=True)) for client in _clients(number, *pair)]
+    clients = [
+        client for number, pair in enumerate(zip(trials, now, strict=True)) for client in _clients(number, *pair)
+    ]
     replies: dict[tuple[int, int], Reply] = {}
     clients.sort(key=lambda client: len(client.labels))
     for _, alike in itertools.groupby(clients, key=lambda client: len(client.labels)):
