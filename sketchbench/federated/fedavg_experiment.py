@@ -131,7 +131,7 @@ class FedAvgExperiment(Experiment[Successive]):
         return self._samples(self.data.test)
 
     @cached_property
-    def _twin(self) -> nn.Module:
+    def twin(self) -> nn.Module:
         """A client's network, into which broadcasts are loaded."""
         return make_blind(initialise(self.make, 0)).to(device_of(self.kernels))
 
@@ -155,7 +155,7 @@ class FedAvgExperiment(Experiment[Successive]):
         model = initialise(self.make, seeds.key(self.seed, what="weights")).to(device_of(self.kernels))
         train = self._samples(self.data.train)
         return self.algorithm.run(
-            model, self._twin, train, self.parts, self.seed, rounds=self.rounds, kernels=self.kernels, state=state
+            model, self.twin, train, self.parts, self.seed, rounds=self.rounds, kernels=self.kernels, state=state
         )
 
     def _states(self, packed: Any | None) -> Iterator[Successive]:
@@ -187,7 +187,7 @@ class FedAvgExperiment(Experiment[Successive]):
         messages = (before.broadcast, now.broadcast)
         names = [f"{name}.weight" for name, _ in sketched.layers(now.model)]
         estimates: dict[str, list[Weights]] = {
-            option: [estimated_weights(self._twin, message, option, self.kernels) for message in messages]
+            option: [estimated_weights(self.twin, message, option, self.kernels) for message in messages]
             for option in OPTIONS
             if names
         }

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from sketchbench.federated.curve import Curve
-from sketchbench.federated.double_blind import Reply, Weights
+from sketchbench.federated.double_blind import Reply, Weights, receive
 from sketchbench.federated.fedavg import FedAvgRound
 from sketchbench.federated.fedavg_experiment import FedAvgExperiment, Successive
 from sketchbench.model.autograd import sketch
@@ -47,12 +47,12 @@ class Client(NamedTuple):
 
 def can_stack(experiment: FedAvgExperiment, trials: int) -> bool:
     """Whether `train_stack` takes so many experiments of this kind: without checkpoints, with plain steps in the
-    sketched space, of a perceptron of at most LARGEST weights, on a CPU, to the last round."""
+    sketched space, of a perceptron of at most LARGEST weights, on a CPU, to the last round, all of them evaluated."""
     how = experiment.procedure
     steps = (how.local_step, how.momentum, how.optimiser, how.precision) == ("sketch", 0, "sgd", "float32")
     if trials < FEWEST or not steps or experiment.kernels.NAME == "cupy":
         return False
-    if experiment.course.checkpoints is not None or experiment.target is not None:
+    if any(setting is not None for setting in (experiment.course.checkpoints, experiment.target, experiment.evaluated)):
         return False
     model = replace(experiment, family=None).make()
     if not is_perceptron(model):
@@ -98,7 +98,8 @@ def _train(trials: Sequence[FedAvgExperiment], now: Sequence[FedAvgRound]) -> li
 def _clients(trial: int, experiment: FedAvgExperiment, at: FedAvgRound) -> Iterator[Client]:
     """The clients of a round."""
     algorithm, parts, train = experiment.algorithm, experiment.parts, experiment.data.train
-    through = operators(at.model)
+    receive(experiment.twin, at.broadcast, experiment.kernels)
+    through = operators(experiment.twin)
     first, *others = at.broadcast.weights
     dense = {name: through[name].materialize().astype(np.float32) for name in others if name in through}
     projections = [None, *(dense.get(name) for name in others)]
@@ -107,8 +108,8 @@ def _clients(trial: int, experiment: FedAvgExperiment, at: FedAvgRound) -> Itera
         _, orders = algorithm.draw_local(len(part), experiment.seed, at.t, number)
         inputs = torch.tensor(train.images[part]).float().flatten(1) / experiment.data.white
         seen = sketch(through[first], inputs) if first in through else inputs
-        weights = at.broadcast.weights
-        yield Client(trial, number, weights, seen.numpy(), train.labels[part], np.stack(orders), projections)
+        own = seen.numpy(), train.labels[part], np.stack(orders)
+        yield Client(trial, number, at.broadcast.weights, *own, projections)
 
 
 def _train_clients(experiment: FedAvgExperiment, clients: Sequence[Client]) -> Iterator[Reply]:
@@ -122,15 +123,16 @@ def _train_clients(experiment: FedAvgExperiment, clients: Sequence[Client]) -> I
         for several in zip(*(one.projections for one in clients), strict=True)
     ]
     total, own = np.zeros_like(w), np.arange(len(clients))[:, None]
-    for order in orders.swapaxes(0, 1):
-        for start in range(0, order.shape[1], experiment.procedure.batch):
-            chosen = order[:, start : start + experiment.procedure.batch]
-            shares = np.full((len(w), 1, chosen.shape[1]), 1 / chosen.shape[1], dtype=np.float32)
-            batch = Batches(inputs[own, chosen][:, None], labels[own, chosen][:, None], shares)
-            step = network.gradients(w, batch, projections=projections)[:, 0]
-            step *= np.float32(experiment.rate)
-            w -= step
-            total += step
+    with np.errstate(over="ignore", invalid="ignore"):  # a training that diverges is evaluated as it is
+        for order in orders.swapaxes(0, 1):
+            for start in range(0, order.shape[1], experiment.procedure.batch):
+                chosen = order[:, start : start + experiment.procedure.batch]
+                shares = np.full((len(w), 1, chosen.shape[1]), 1 / chosen.shape[1], dtype=np.float32)
+                batch = Batches(inputs[own, chosen][:, None], labels[own, chosen][:, None], shares)
+                step = network.gradients(w, batch, projections=projections)[:, 0]
+                step *= np.float32(experiment.rate)
+                w -= step
+                total += step
     sizes = [int(np.prod(shape)) for shape in shapes]
     for client, flat in zip(clients, total, strict=True):
         parts = torch.split(torch.from_numpy(flat), sizes)
