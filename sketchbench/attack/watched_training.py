@@ -7,7 +7,7 @@ classifier such as `attack.property.RandomForest` learns from the attacker's gra
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, NamedTuple
@@ -24,6 +24,7 @@ from sketchbench.federated.double_blind import (
     OPTIONS,
     Broadcast,
     Option,
+    Reply,
     Weights,
     aggregate,
     broadcast,
@@ -137,19 +138,18 @@ class WatchedTraining(Checked):
         make = partial(self.make, family=self.family if blind else None)
         model = initialise(make, seeds.key(seed, what="weights")).to(device).train()
         twin = make_blind(initialise(make, 0)).to(device).train()
+        answer = partial(respond, twin, rate=self.rate, named=dict(twin.named_parameters()))
         observer = (_BlindObserver if blind else _PlainObserver)(self, model, seed)
         random = seeds.generator(seed, what="own batches")
         message = self._broadcast(model, seed, 0)
         for t in range(self.phases.rounds):
             receive(twin, message, self.kernels)
             kinds = (random.random() * TEN < self.batches.positive, bool(truth[t]))
-            replies = [
-                respond(twin, client, *parties[client].draw(kind), self.rate) for client, kind in enumerate(kinds)
-            ]
+            replies = [answer(client, *parties[client].draw(kind)) for client, kind in enumerate(kinds)]
             own, victims = (full_steps(twin, reply) for reply in replies)
             operators = observer.operators(t) if t >= self.phases.warm_up else {}
             if self.phases.warm_up <= t < self.phases.first_test:
-                self._learn(observer, twin, parties, operators)
+                self._learn(observer, twin, answer, parties, operators)
             aggregate(model, replies)
             following = self._broadcast(model, seed, t + 1)
             if t >= self.phases.first_test:
@@ -161,13 +161,20 @@ class WatchedTraining(Checked):
     def _broadcast(self, model: nn.Module, seed: int, t: int) -> Broadcast:
         return broadcast(model, seeds.key(seed, round=t), self.kernels)
 
-    def _learn(self, observer: "_Observer", twin: nn.Module, parties: Parties, operators: Operators) -> None:
+    def _learn(
+        self,
+        observer: "_Observer",
+        twin: nn.Module,
+        answer: Callable[..., Reply],
+        parties: Parties,
+        operators: Operators,
+    ) -> None:
         """Let the attackers learn from ten gradients of the server's data, and ten of the client's."""
         for place in range(TEN):
             kind = place < self.batches.positive
-            reply = respond(twin, SERVER, *parties.server.draw(kind), self.rate)
+            reply = answer(SERVER, *parties.server.draw(kind))
             observer.learn(observer.server(full_steps(twin, reply), operators), kind)
-            reply = respond(twin, CLIENT, *parties.client.draw(kind), self.rate)
+            reply = answer(CLIENT, *parties.client.draw(kind))
             observer.learn(observer.client(full_steps(twin, reply)), kind)
 
 

@@ -1,11 +1,12 @@
 """Federated averaging, plain or double-blind: some clients train locally, and the server averages their steps."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from sketchbench import seeds
@@ -31,6 +32,7 @@ from sketchbench.sketch.operator import Sketch
 LocalStepping = Literal["weights", "sketch"]
 Optimiser = Literal["sgd", "adam"]
 Momentum = Annotated[float, Range(0, 1, open_high=True)]
+Rounds = Generator["FedAvgRound", list[Reply] | None, None]
 
 
 class FedAvgState(NamedTuple):
@@ -111,7 +113,7 @@ class FedAvg(Checked):
         rounds: Natural,
         kernels: Kernels,
         state: FedAvgState | None = None,
-    ) -> Iterator[FedAvgRound]:
+    ) -> Rounds:
         """Train a model. All is checked before the first round.
 
         Arguments:
@@ -125,7 +127,8 @@ class FedAvg(Checked):
             state: of an earlier run, to go on from as if that run had not been stopped.
 
         Returns:
-            The rounds 0 to T, or, given a state, from the round of that state on.
+            The rounds 0 to T, or, given a state, from the round of that state on. Replies that are sent to the
+            generator take the place of those of this round's clients.
 
         Raises:
             ValueError: for a model with buffers, and for models, samples and parts that don't fit together; see
@@ -147,7 +150,7 @@ class FedAvg(Checked):
         rounds: int,
         kernels: Kernels,
         state: FedAvgState | None,
-    ) -> Iterator[FedAvgRound]:
+    ) -> Rounds:
         """The rounds of `run`."""
         t, up, down = 0, 0, 0
         if state is not None:
@@ -159,23 +162,29 @@ class FedAvg(Checked):
         while True:
             message = broadcast(model, seeds.key(seed, what="sketch", round=t), kernels)
             weights = {name: value.clone() for name, value in model.state_dict().items()}
-            yield FedAvgRound(t, model, message, replies, FedAvgState(t, weights, up, down))
+            given = yield FedAvgRound(t, model, message, replies, FedAvgState(t, weights, up, down))
             if t >= rounds:
                 return
-            chosen = self._choose_clients(len(parts), seed, t)
-            replies = [
-                self._train_client(twin, message, client, samples, parts[client], seed, t, kernels) for client in chosen
+            replies = given or [
+                self._train_client(twin, message, client, samples, parts[client], seed, t, kernels)
+                for client in self.choose_clients(len(parts), seed, t)
             ]
             aggregate(model, replies)
             up += sum(reply.nbytes for reply in replies)
             down += message.nbytes * len(replies)
             t += 1
 
-    def _choose_clients(self, clients: int, seed: int, t: int) -> list[int]:
+    def choose_clients(self, clients: int, seed: int, t: int) -> list[int]:
         """Draw the clients of round t, at least one, in ascending order."""
         count = max(1, round(self.participation * clients))
         random = seeds.generator(seed, what="participants", round=t)
         return sorted(random.choice(clients, count, replace=False).tolist())
+
+    def draw_local(self, samples: int, seed: int, t: int, client: int) -> tuple[int, list[NDArray[np.int64]]]:
+        """Draw what is random on a client with so many samples in round t: the seed of dropout, and the order of the
+        samples in each epoch."""
+        random = seeds.generator(seed, what="local", round=t, client=client)
+        return int(random.integers(2**63)), [random.permutation(samples) for _ in range(self.epochs)]
 
     def _train_client(
         self,
@@ -190,7 +199,7 @@ class FedAvg(Checked):
     ) -> Reply:
         """Train one client from the broadcast, and return its reply."""
         receive(twin, message, kernels)
-        random = seeds.generator(seed, what="local", round=t, client=client)
+        dropout, orders = self.draw_local(len(part), seed, t, client)
         places = torch.from_numpy(np.ascontiguousarray(part)).to(samples.labels.device)
         images, labels = samples.images[places], samples.labels[places]
         through = operators(twin) if self.local_step == "weights" else {}
@@ -200,10 +209,9 @@ class FedAvg(Checked):
         adam = Adam(self.rate) if self.optimiser == "adam" else None
         rate = 1.0 if adam else self.rate
         with torch.random.fork_rng():  # for dropout
-            torch.manual_seed(int(random.integers(2**63)))
-            for _ in range(self.epochs):
-                order = torch.from_numpy(random.permutation(len(part))).to(labels.device)
-                for batch in torch.split(order, self.batch):
+            torch.manual_seed(dropout)
+            for order in orders:
+                for batch in torch.split(torch.from_numpy(order).to(labels.device), self.batch):
                     steps = respond(twin, client, images[batch], labels[batch], rate, named).steps
                     if adam:
                         steps = adam.steps(steps)

@@ -12,11 +12,19 @@ from torch import Tensor, nn
 
 from sketchbench import seeds
 from sketchbench.dataset.dataset import Dataset, Split
-from sketchbench.dataset.partition import MakeParts, deal
+from sketchbench.dataset.partition import MakeParts, Parts, deal
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.double_blind import OPTIONS, Weights, estimated_weights
 from sketchbench.federated.experiment import Experiment
-from sketchbench.federated.fedavg import FedAvg, FedAvgRound, FedAvgState, LocalStepping, Momentum, Optimiser
+from sketchbench.federated.fedavg import (
+    FedAvg,
+    FedAvgRound,
+    FedAvgState,
+    LocalStepping,
+    Momentum,
+    Optimiser,
+    Rounds,
+)
 from sketchbench.federated.tuning import Procedure
 from sketchbench.kernels import Kernels
 from sketchbench.model import classification, sketched
@@ -123,7 +131,7 @@ class FedAvgExperiment(Experiment[Successive]):
         return self._samples(self.data.test)
 
     @cached_property
-    def _twin(self) -> nn.Module:
+    def twin(self) -> nn.Module:
         """A client's network, into which broadcasts are loaded."""
         return make_blind(initialise(self.make, 0)).to(device_of(self.kernels))
 
@@ -137,14 +145,21 @@ class FedAvgExperiment(Experiment[Successive]):
         images = images.contiguous(memory_format=torch.channels_last)  # faster convolutions
         return Samples(images, torch.tensor(split.labels, device=device))
 
-    def _states(self, packed: Any | None) -> Iterator[Successive]:
+    @cached_property
+    def parts(self) -> Parts:
+        """The indices of each client's training samples."""
+        return deal(self.partition, self.data.train.labels, self.seed)
+
+    def rounds_from(self, state: FedAvgState | None = None) -> Rounds:
+        """The rounds of the training, from its start or a state on (`FedAvg.run`)."""
         model = initialise(self.make, seeds.key(self.seed, what="weights")).to(device_of(self.kernels))
         train = self._samples(self.data.train)
-        parts = deal(self.partition, self.data.train.labels, self.seed)
-        state = FedAvgState(*packed) if packed else None
-        rounds = self.algorithm.run(
-            model, self._twin, train, parts, self.seed, rounds=self.rounds, kernels=self.kernels, state=state
+        return self.algorithm.run(
+            model, self.twin, train, self.parts, self.seed, rounds=self.rounds, kernels=self.kernels, state=state
         )
+
+    def _states(self, packed: Any | None) -> Iterator[Successive]:
+        rounds = self.rounds_from(FedAvgState(*packed) if packed else None)
         for before, now in itertools.pairwise(itertools.chain([None], rounds)):
             assert now is not None
             yield Successive(now.t, before, now)
@@ -172,7 +187,7 @@ class FedAvgExperiment(Experiment[Successive]):
         messages = (before.broadcast, now.broadcast)
         names = [f"{name}.weight" for name, _ in sketched.layers(now.model)]
         estimates: dict[str, list[Weights]] = {
-            option: [estimated_weights(self._twin, message, option, self.kernels) for message in messages]
+            option: [estimated_weights(self.twin, message, option, self.kernels) for message in messages]
             for option in OPTIONS
             if names
         }

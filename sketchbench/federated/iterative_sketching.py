@@ -123,11 +123,11 @@ class IterativeSketching(Checked):
                 step = LocalStep(weights, gradients(weights))
                 if step.gradients.shape != weights.shape:
                     raise ValueError(f"gradients {step.gradients.shape} must have the weights' shape {weights.shape}")
-                local += weights.mean(axis=1) / self.local_steps
+                local += weights.sum(axis=1) / objective.clients / self.local_steps  # half the time of `mean`
                 weights = weights - self.local_rate * step.gradients
                 path += [step] if keep_path else []
             messages = sketching.sketch(weights - at.w[:, None], check_finite=False)
-            answer = self.global_rate * messages.mean(axis=1)
+            answer = self.global_rate * (messages.sum(axis=1) / objective.clients)
             w = at.w + desketching.desketch(answer, check_finite=False)
             up, down = at.bytes_up + messages[0, 0].nbytes, at.bytes_down + answer[0].nbytes
             at = Round(at.t + 1, w, local, up, down, messages, sketching, tuple(path))

@@ -33,12 +33,13 @@ def _at_weights(method: Callable[..., Array], name: str = "") -> Callable[..., A
         if not isinstance(w, self.kernels.xp.ndarray) or isinstance(w, np.ma.MaskedArray) or w.dtype.kind != "f":
             kind = getattr(w, "dtype", type(w).__name__)
             raise TypeError(f"weights of type {kind} must be a floating-point array of the kernels, without a mask")
-        wanted = [getattr(self, axis, None) for axis in axes]
         found = w.shape[-len(axes) :]
-        if len(found) != len(axes) or any(size not in (None, got) for size, got in zip(wanted, found, strict=True)):
-            shape = ", ".join(
-                axis if size is None else f"{axis}={size}" for axis, size in zip(axes, wanted, strict=True)
-            )
+        fits = len(found) == len(axes)
+        for axis, size in zip(axes, found, strict=False):  # a generator takes as long as a small gradient
+            fits = fits and getattr(self, axis, None) in (None, size)
+        if not fits:
+            sizes = {axis: getattr(self, axis, None) for axis in axes}
+            shape = ", ".join(axis if size is None else f"{axis}={size}" for axis, size in sizes.items())
             raise ValueError(f"weights of shape {w.shape} must end in ({shape})")
         return method(self, w, *arguments, **named)
 

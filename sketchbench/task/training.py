@@ -15,6 +15,7 @@ from sketchbench.dataset.partition import MakeParts
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.double_blind import OPTIONS, reply_bytes
 from sketchbench.federated.fedavg_experiment import FALSE_POSITIVES, PLAIN, FedAvgExperiment, FedAvgProcedure
+from sketchbench.federated.fedavg_stack import can_stack, train_stack
 from sketchbench.federated.tuning import Tuning
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import MEDIAN, Row, Value, exceeding
@@ -150,6 +151,18 @@ class Training(Checked, Repeated):
             values[case] = {"curve": curve.to_dict(), "reply": reply_bytes(experiment.make())}
         return values
 
+    def run(self) -> list[Row]:
+        """As `Repeated.run`; without checkpoints, several trials of a small perceptron are trained side by side, which
+        gives the same rows up to rounding."""
+        if self.course.checkpoints is not None or not can_stack(self._experiments["plain"], self.trials):
+            return super().run()
+        values: list[Values] = [{} for _ in range(self.trials)]
+        for case, experiment in self._experiments.items():
+            curves = train_stack([self._named(experiment, f"trial {number}") for number in range(self.trials)])
+            for value, curve in zip(values, curves, strict=True):
+                value[case] = {"curve": curve.to_dict(), "reply": reply_bytes(experiment.make())}
+        return self.rows(values)
+
     def rows(self, values: Sequence[Values]) -> list[Row]:
         cases = list(values[0])
         curves: Curves = {case: [Curve.from_dict(one[case]["curve"]) for one in values] for case in cases}
@@ -185,8 +198,11 @@ class Training(Checked, Repeated):
             experiments[case] = experiment
         return experiments
 
+    def _named(self, experiment: FedAvgExperiment, name: str) -> FedAvgExperiment:
+        return replace(experiment, name=name, seed=seeds.key(self.seed, task="training", name=name))
+
     def _run(self, experiment: FedAvgExperiment, name: str) -> Curve:
-        return replace(experiment, name=name, seed=seeds.key(self.seed, task="training", name=name)).run()
+        return self._named(experiment, name).run()
 
     def _rate(self, experiment: FedAvgExperiment) -> float:
         """Choose the learning rate of a case."""

@@ -9,7 +9,7 @@ from judging import shared, verdicts
 from operators import DesketchNotAdjoint
 
 from sketchbench.dataset import partition, synthetic
-from sketchbench.federated import double_blind, fedavg
+from sketchbench.federated import double_blind, fedavg, fedavg_stack
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.fedavg_experiment import FedAvgProcedure
 from sketchbench.federated.tuning import Tuning
@@ -121,7 +121,8 @@ def test_clients_with_sketches_of_their_own(monkeypatch: pytest.MonkeyPatch) -> 
         receive(twin, message, kernels)
         sketched.draw(twin, message.key ^ 1, kernels)
 
-    monkeypatch.setattr(fedavg, "receive", wrong)
+    for module in (fedavg, fedavg_stack):
+        monkeypatch.setattr(module, "receive", wrong)
     assert "fails" in trained()["Z7-accuracy"]
 
 

@@ -18,6 +18,7 @@ from sketchbench.federated.checkpoint import describe
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.fedavg import FedAvg
 from sketchbench.federated.fedavg_experiment import FALSE_POSITIVES, FedAvgExperiment, FedAvgProcedure
+from sketchbench.federated.fedavg_stack import FEWEST
 from sketchbench.federated.tuning import Tuning
 from sketchbench.model import sketched
 from sketchbench.model.networks import cnn, mlp
@@ -99,6 +100,27 @@ def test_accuracies() -> None:
     ends = [of("accuracy", case)[-1]["mean"] for case in ("plain", "sketched")]
     assert loss["mean"] == pytest.approx(ends[0] - ends[1])
     assert loss["bound"] == 0.5
+
+
+def test_trials_side_by_side() -> None:
+    """The rows are those of trials one by one, up to rounding, which is all that the error of a plain client is; clients
+    have 17 or 18 samples, and batches of 7."""
+    task = changed(
+        trials=FEWEST,
+        rounds=2,
+        partition=functools.partial(partition.iid, clients=7),
+        model=functools.partial(mlp, hidden=(16, 8)),
+        epochs=2,
+        batch=7,
+    )
+    together, apart = task.run(), task.rows([task.trial(number) for number in range(task.trials)])
+    assert len(together) == len(apart)
+    for one, other in zip(together, apart, strict=True):
+        if one.get("case") == "plain" and one["quantity"] in ("error", "inverse_error", "not_grown"):
+            continue
+        numbers = {name: value for name, value in other.items() if isinstance(value, float)}
+        assert {name: one[name] for name in numbers} == pytest.approx(numbers, rel=1e-3, abs=1e-4, nan_ok=True)
+        assert {**one, **numbers} == {**other}
 
 
 def test_the_end_of_a_training() -> None:
