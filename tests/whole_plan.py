@@ -10,7 +10,7 @@ from sketchbench.plan.plan import Plan
 def whole_plan(scale: str) -> Plan:
     """All studies at a scale with kernels=numba. It is shared, so no test may change it.
 
-    Hydra composes for about 10 s where nothing is remembered, so tests ask for no other kernels without a reason, and a
-    process that comes later finds in results/composed.txt what an earlier one composed.
+    Hydra composes for about 10 s where nothing is remembered, and a process that comes later finds in
+    results/composed.txt what an earlier one composed.
     """
     return plan.expand(scale, "numba")

@@ -42,6 +42,7 @@ METHODS = {
 SHOWN = ("label", "size")  # further keys of a method
 PARTS = ("dataset", "model", "partition")  # groups of functions that tasks take, of which a user may have some, too
 SECTIONS = (*METHODS, "scale")  # groups of which a file fills its own section and no other
+APART = ("kernels", "seed")  # of the whole plan; what is remembered serves all of them
 YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast where PyYAML was built with it
 THEORY = tuple(part.name for part in fields(Known))
 
@@ -83,7 +84,8 @@ class Composer:
     def resolved(self, overrides: tuple[str, ...], values: Mapping[str, Any], place: str) -> Composed:
         """The resolved config that Hydra composes of overrides, with further values by dotted key. Raises ConfigError,
         in one line, which begins with `place` for an unknown key of `values`."""
-        question = json.dumps([overrides, dict(values)])
+        apart = {key: values[key] for key in APART if key in values}
+        question = json.dumps([overrides, {key: value for key, value in values.items() if key not in apart}])
         if question not in self._composed:
             from omegaconf import OmegaConf
             from omegaconf.errors import OmegaConfBaseException
@@ -96,7 +98,8 @@ class Composer:
                     suggestion = did_you_mean(key, _keys(self._base(overrides)))
                     raise ConfigError(f"{place}: {key}: {str(error).splitlines()[0]}{suggestion}") from None
             self._composed[question] = json.loads(json.dumps(frozen(config)))  # as it is read from the memory
-        return Composed(*self._composed[question])
+        composed, label = self._composed[question]
+        return Composed({**composed, **apart}, label)
 
     def _base(self, overrides: tuple[str, ...]) -> "DictConfig":
         """The config that Hydra composes of overrides.
@@ -298,16 +301,17 @@ def _sha256(text: str) -> str:
 
 
 def _digest(conf: Path, own: Path | None) -> str:
-    """SHA-256 over the YAML files that Hydra reads, and its version; "" if a file refers to the environment, say, by
-    `${oc...}`."""
+    """SHA-256 over the YAML files that Hydra reads, and its version; "" if a file refers to what is not in them: to the
+    environment, say, by `${oc...}`, or to one of APART."""
     digest = hashlib.sha256(f"{version('hydra-core')} {version('omegaconf')}".encode())
+    elsewhere = re.compile(rb"\$\{\s*\.*(oc\.|" + "|".join(APART).encode() + rb")")
     for folder in (conf, own) if own else (conf,):
         for path in sorted(folder.rglob("*.yaml")):
             name = path.relative_to(folder)
             if name.parts[0] in NOT_HYDRA and folder == conf:
                 continue
             content = path.read_bytes()
-            if b"${oc." in content:
+            if elsewhere.search(content):
                 return ""
-            digest.update(os.fsencode(f"{folder} {name} {len(content)} ") + content)
+            digest.update(os.fsencode(f"{'' if folder == conf else folder} {name} {len(content)} ") + content)
     return digest.hexdigest()
