@@ -113,9 +113,23 @@ class Composer:
             self._bases[others] = compose(list(overrides), self._conf, self._folder)
         for override, kind in sections.items():
             if override not in self._sections:
-                self._sections[override] = compose([override], self._conf, self._folder)[kind]
+                self._sections[override] = self._section(kind, override)
             self._bases[others][kind] = self._sections[override]
         return self._bases[others]
+
+    def _section(self, kind: str, override: str) -> "DictConfig":
+        """The section of a file, as Hydra composes it; where nothing else is behind it, read in a tenth of the time."""
+        from omegaconf import DictConfig, OmegaConf
+
+        name = override.partition("=")[2]
+        path = _file_of(kind, name, self._conf, self._folder)
+        if kind not in METHODS or not path.is_file() or re.search(rb"defaults|@package", path.read_bytes()):
+            return compose([override], self._conf, self._folder)[kind]
+        load_method(kind, name, self._conf, self._folder)
+        section = OmegaConf.load(path)
+        assert isinstance(section, DictConfig)
+        section.name = name
+        return section
 
 
 def compose(overrides: list[str], conf: Path = CONF, folder: Path | None = None) -> "DictConfig":
@@ -179,8 +193,7 @@ def _keys(config: "DictConfig") -> Iterator[str]:
 def load_method(kind: str, name: str, conf: Path = CONF, folder: Path | None = None) -> dict[str, Any]:
     """The content of a method's YAML file, the project's or else the user's; ConfigError, in one line, for one that is
     no mapping in YAML or states another name than its own. `frozen` checks keys and values."""
-    places = [place / kind / f"{name}.yaml" for place in (conf, folder) if place]
-    path = next((place for place in places if place.is_file()), places[-1])
+    path = _file_of(kind, name, conf, folder)
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), YAML)
     except yaml.MarkedYAMLError as error:
@@ -193,6 +206,12 @@ def load_method(kind: str, name: str, conf: Path = CONF, folder: Path | None = N
     if (stated := content.get("name", name)) != name:
         raise ConfigError(f"{path}: name: {stated!r} must be the file's name, {name}; correct it, or leave it out")
     return content
+
+
+def _file_of(kind: str, name: str, conf: Path, folder: Path | None) -> Path:
+    """Where a file of a group is: the project's, or else the user's."""
+    places = [place / kind / f"{name}.yaml" for place in (conf, folder) if place]
+    return next((place for place in places if place.is_file()), places[-1])
 
 
 def load_part(kind: str, name: str, conf: Path = CONF, folder: Path | None = None) -> dict[str, Any]:
