@@ -152,10 +152,16 @@ def _dotted(name: str) -> str:
     return f"sketchbench.{name.removesuffix('.py').replace('/', '.')}"
 
 
+@functools.cache
+def graph() -> Any:
+    """Of the imports of all modules; it takes some seconds."""
+    return grimp.build_graph("sketchbench")
+
+
 @pytest.mark.parametrize("name", ["sketch/draws.py", "measure/sparsity.py", "privacy/gaussian.py"])
 def test_a_constant_three_imports_down_reruns_what_uses_it(changed: Changed, name: str) -> None:
     """Exactly the runs that do, by the graph of imports that import-linter goes by, which is none of ours."""
-    using = grimp.build_graph("sketchbench").find_downstream_modules(_dotted(name)) | {_dotted(name)}
+    using = graph().find_downstream_modules(_dotted(name)) | {_dotted(name)}
     expected = {
         run
         for run, config in configs().items()

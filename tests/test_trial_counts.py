@@ -201,13 +201,11 @@ def test_the_power_of_the_audit() -> None:
     """Of 300 audits each: all prove two fifths of ε at δ = 0.01, and a tenth at 1e-5; all notice that half of the
     noise is missing at 0.01, and hardly any at 1e-5. So the power is above 0.98, with confidence 0.997.
 
-    All of this also where a sketch shows nine tenths of the record: the study's show 0.93."""
+    At 0.01 a sketch shows nine tenths of the record: the study's show 0.93, and where more is seen, more is proven."""
     config = planned("privacy_audit")["identity/d16-b16"].config["task"]
     large, small = config["deltas"]
     goal = config["epsilon"]
     mu = gaussian.mu(goal, large)
-    assert proven(mu, large).min() > 0.4 * goal
-    assert proven(2 * mu, large).min() > goal
     assert proven(0.9 * mu, large).min() > 0.4 * goal
     assert proven(1.8 * mu, large).min() > goal
     other = gaussian.epsilon(mu, small)

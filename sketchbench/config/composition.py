@@ -5,10 +5,10 @@ digest of every YAML file that Hydra reads: if a file is edited, added or remove
 the memory, or where it can't be written, nothing else changes.
 """
 
-import copy
 import hashlib
 import json
 import os
+import pickle
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -42,6 +42,7 @@ METHODS = {
 SHOWN = ("label", "size")  # further keys of a method
 PARTS = ("dataset", "model", "partition")  # groups of functions that tasks take, of which a user may have some, too
 SECTIONS = (*METHODS, "scale")  # groups of which a file fills its own section and no other
+APART = ("kernels", "seed")  # of the whole plan; what is remembered serves all of them
 YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast where PyYAML was built with it
 THEORY = tuple(part.name for part in fields(Known))
 
@@ -62,6 +63,7 @@ class Composer:
         self._digest = _digest(conf, folder)
         self._bases: dict[tuple[str, ...], DictConfig] = {}
         self._sections: dict[str, DictConfig] = {}
+        self._pickled: dict[tuple[str, ...], bytes] = {}
         self._composed = self._read()
         self._remembered = len(self._composed)
 
@@ -83,12 +85,13 @@ class Composer:
     def resolved(self, overrides: tuple[str, ...], values: Mapping[str, Any], place: str) -> Composed:
         """The resolved config that Hydra composes of overrides, with further values by dotted key. Raises ConfigError,
         in one line, which begins with `place` for an unknown key of `values`."""
-        question = json.dumps([overrides, dict(values)])
+        apart = {key: values[key] for key in APART if key in values}
+        question = json.dumps([overrides, {key: value for key, value in values.items() if key not in apart}])
         if question not in self._composed:
             from omegaconf import OmegaConf
             from omegaconf.errors import OmegaConfBaseException
 
-            config = copy.deepcopy(self._base(overrides))
+            config = self._base(overrides)
             for key, value in values.items():
                 try:
                     OmegaConf.update(config, key, value, merge=False)
@@ -96,23 +99,41 @@ class Composer:
                     suggestion = did_you_mean(key, _keys(self._base(overrides)))
                     raise ConfigError(f"{place}: {key}: {str(error).splitlines()[0]}{suggestion}") from None
             self._composed[question] = json.loads(json.dumps(frozen(config)))  # as it is read from the memory
-        return Composed(*self._composed[question])
+        composed, label = self._composed[question]
+        return Composed({**composed, **apart}, label)
 
     def _base(self, overrides: tuple[str, ...]) -> "DictConfig":
-        """The config that Hydra composes of overrides.
+        """A copy of the config that Hydra composes of overrides; pickle makes it in a fifth of the time of `copy`.
 
         A file of SECTIONS is composed once, and then put in the place of another one of its group: a plan has ten times
         as many combinations as it has methods and tasks.
         """
+        if overrides in self._pickled:
+            return pickle.loads(self._pickled[overrides])
         sections = {override: kind for override in overrides if (kind := override.partition("=")[0]) in SECTIONS}
         others = tuple(sections.get(override, override) for override in overrides)
         if others not in self._bases:
             self._bases[others] = compose(list(overrides), self._conf, self._folder)
         for override, kind in sections.items():
             if override not in self._sections:
-                self._sections[override] = compose([override], self._conf, self._folder)[kind]
+                self._sections[override] = self._section(kind, override)
             self._bases[others][kind] = self._sections[override]
-        return self._bases[others]
+        self._pickled[overrides] = pickle.dumps(self._bases[others])
+        return self._base(overrides)
+
+    def _section(self, kind: str, override: str) -> "DictConfig":
+        """The section of a file, as Hydra composes it; where nothing else is behind it, read in a tenth of the time."""
+        from omegaconf import DictConfig, OmegaConf
+
+        name = override.partition("=")[2]
+        path = _file_of(kind, name, self._conf, self._folder)
+        if kind not in METHODS or not path.is_file() or re.search(rb"defaults|@package", path.read_bytes()):
+            return compose([override], self._conf, self._folder)[kind]
+        load_method(kind, name, self._conf, self._folder)
+        section = OmegaConf.load(path)
+        assert isinstance(section, DictConfig)
+        section.name = name
+        return section
 
 
 def compose(overrides: list[str], conf: Path = CONF, folder: Path | None = None) -> "DictConfig":
@@ -176,8 +197,7 @@ def _keys(config: "DictConfig") -> Iterator[str]:
 def load_method(kind: str, name: str, conf: Path = CONF, folder: Path | None = None) -> dict[str, Any]:
     """The content of a method's YAML file, the project's or else the user's; ConfigError, in one line, for one that is
     no mapping in YAML or states another name than its own. `frozen` checks keys and values."""
-    places = [place / kind / f"{name}.yaml" for place in (conf, folder) if place]
-    path = next((place for place in places if place.is_file()), places[-1])
+    path = _file_of(kind, name, conf, folder)
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), YAML)
     except yaml.MarkedYAMLError as error:
@@ -190,6 +210,12 @@ def load_method(kind: str, name: str, conf: Path = CONF, folder: Path | None = N
     if (stated := content.get("name", name)) != name:
         raise ConfigError(f"{path}: name: {stated!r} must be the file's name, {name}; correct it, or leave it out")
     return content
+
+
+def _file_of(kind: str, name: str, conf: Path, folder: Path | None) -> Path:
+    """Where a file of a group is: the project's, or else the user's."""
+    places = [place / kind / f"{name}.yaml" for place in (conf, folder) if place]
+    return next((place for place in places if place.is_file()), places[-1])
 
 
 def load_part(kind: str, name: str, conf: Path = CONF, folder: Path | None = None) -> dict[str, Any]:
@@ -298,16 +324,17 @@ def _sha256(text: str) -> str:
 
 
 def _digest(conf: Path, own: Path | None) -> str:
-    """SHA-256 over the YAML files that Hydra reads, and its version; "" if a file refers to the environment, say, by
-    `${oc...}`."""
+    """SHA-256 over the YAML files that Hydra reads, and its version; "" if a file refers to what is not in them: to the
+    environment, say, by `${oc...}`, or to one of APART."""
     digest = hashlib.sha256(f"{version('hydra-core')} {version('omegaconf')}".encode())
+    elsewhere = re.compile(rb"\$\{\s*\.*(oc\.|" + "|".join(APART).encode() + rb")")
     for folder in (conf, own) if own else (conf,):
         for path in sorted(folder.rglob("*.yaml")):
             name = path.relative_to(folder)
             if name.parts[0] in NOT_HYDRA and folder == conf:
                 continue
             content = path.read_bytes()
-            if b"${oc." in content:
+            if elsewhere.search(content):
                 return ""
-            digest.update(os.fsencode(f"{folder} {name} {len(content)} ") + content)
+            digest.update(os.fsencode(f"{'' if folder == conf else folder} {name} {len(content)} ") + content)
     return digest.hexdigest()

@@ -66,6 +66,7 @@ def _check_parameters(findings: Findings, key: str, family: Family) -> None:
         findings.add(key, f"{repr(family)[:80]} names a place in memory, which differs from run to run; {remedy}")
 
 
+@np.errstate(all="ignore")  # what is not finite is a finding
 def _check_operators(findings: Findings, key: str, family: Family) -> None:
     """A stack of operators, applied to vectors of each operator's own and to shared ones, in both precisions."""
     drawn: Any = family._draw(Draws(KEY, 0, STACK, kernels.load("numpy")))

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from all_claims import CLAIMS
 
 from sketchbench.measure.column import Column
-from sketchbench.report.claim.claims import Claim, read_claims
+from sketchbench.report.claim.claims import Claim
 from sketchbench.report.claim.evaluate import evaluate
 
 ROOT = Path(__file__).parents[2]
-CLAIMS = {claim.id: claim for claim in read_claims((ROOT / "conf" / "claim").glob("*.yaml"))}
 CONTROLS = ["S14", "S16-gossip", "S21-small", "S22-halved", "S22-noiseless", "S23-network", "S29-weak"]
 CONTROLS += ["S33-largest", "T6-starved"]
 

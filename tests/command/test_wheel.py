@@ -10,22 +10,23 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-STUDIES = ("norms", "contract")
+KEPT = {"study": ("norms", "contract"), "sketch": ("count_sketch", "srht")}
 NEEDED = ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE", "sketchbench", "conf", "workflow")
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of an installed wheel, which was built of a copy: a build leaves files behind. It has the studies that
-    are planned here, and no others, of which Hydra would compose a thousand runs."""
+    """The folder of an installed wheel, which was built of a copy: a build leaves files behind. It has studies and
+    sketches that are planned here, and no others, of which Hydra would compose a thousand runs."""
     source, target = (tmp_path_factory.mktemp(name) for name in ("source", "target"))
     for name in NEEDED:
         ignored = shutil.ignore_patterns("__pycache__")
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, source / name, **({"ignore": ignored} if (ROOT / name).is_dir() else {}))
-    for study in (source / "conf" / "study").glob("*.yaml"):
-        if study.stem not in STUDIES:
-            study.unlink()
+    for group, names in KEPT.items():
+        for file in (source / "conf" / group).glob("*.yaml"):
+            if file.stem not in names:
+                file.unlink()
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", source, source], check=True)
     (wheel,) = source.glob("*.whl")

@@ -7,13 +7,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
+from all_claims import CLAIMS
 from prose import ROOT
 
 from sketchbench.config.schema import SchemaError
-from sketchbench.report.claim.claims import ClaimError, read_claims
+from sketchbench.report.claim.claims import ClaimError
 from sketchbench.site.findings import Finding, contradictions, read_findings, readme
 
-CLAIMS = {claim.id: claim for claim in read_claims((ROOT / "conf" / "claim").glob("*.yaml"))}
 FINDINGS = read_findings((ROOT / "conf" / "finding").glob("*.yaml"), CLAIMS.values())
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 

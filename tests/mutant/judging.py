@@ -2,21 +2,19 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from all_claims import CLAIMS
 from levels import LEVEL
 
 from sketchbench import kernels
 from sketchbench.measure.column import Column
-from sketchbench.report.claim.claims import Claim, read_claims
+from sketchbench.report.claim.claims import Claim
 from sketchbench.report.claim.criteria import Verdict
 from sketchbench.report.claim.judging import Judgement, compare, decide, selections
 from sketchbench.sketch.family import Family
 
-ROOT = Path(__file__).parents[2]
-CLAIMS = {claim.id: claim for claim in read_claims((ROOT / "conf" / "claim").glob("*.yaml"))}
 METHOD = "mutant"
 
 

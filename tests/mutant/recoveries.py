@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any, cast
 
+import numpy as np
 from operators import sampled
 
 from sketchbench.kernels import Array
@@ -49,7 +50,8 @@ class SmallestKept(FIHT):
     """The support is that of the k smallest magnitudes."""
 
     def _keep(self, phi: Sketch, y: Array, estimate: Array, domain: int) -> Iterate:
-        at = phi.kernels.largest(1 / (1e-300 + abs(estimate[:, :domain])), self.k)
+        smallest = float(np.finfo(estimate.dtype).tiny)  # nothing is divided by zero, and nothing overflows
+        at = phi.kernels.largest(1 / (smallest + abs(estimate[:, :domain])), self.k)
         return iterate_at(phi, y, at, take(phi, estimate, at))
 
 

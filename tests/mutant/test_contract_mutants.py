@@ -7,7 +7,6 @@ fewer operators than that has; those that are rarely wrong are judged with as ma
 """
 
 import functools
-from pathlib import Path
 
 import broken_keys
 import broken_nonlinear
@@ -22,13 +21,14 @@ from contracts import Dense, Method
 
 from sketchbench import kernels
 from sketchbench.measure.row import Row
+from sketchbench.project import CONF
 from sketchbench.sketch import AMS, CountSketch, Family, Identity, SubsampledHadamard, broken
 from sketchbench.sketch.broken import Matrices
 from sketchbench.sketch.contract import elsewhere
 from sketchbench.task.contract import Contract
 
 CONTRACT = [f"C{number}" for number in range(1, 9)]
-SIZES = yaml.safe_load((judging.ROOT / "conf" / "task" / "contract.yaml").read_text(encoding="utf-8"))["sizes"]
+SIZES = yaml.safe_load((CONF / "task" / "contract.yaml").read_text(encoding="utf-8"))["sizes"]
 FEW, QUICK = 2000, 20_000
 D, B = 16, 4
 
@@ -112,7 +112,7 @@ def test_sound_families_keep_it(family: Family) -> None:
 
 def test_every_control_is_a_mutant_here() -> None:
     """Those of conf/sketch/control/broken."""
-    folder = Path(judging.ROOT) / "conf" / "sketch" / "control" / "broken"
+    folder = CONF / "sketch" / "control" / "broken"
     targets = {yaml.safe_load(path.read_text(encoding="utf-8"))["family"]["_target_"] for path in folder.glob("*.yaml")}
     ours = {type(family) for _, family in MUTANTS}
     assert targets == {f"{kind.__module__}.{kind.__name__}" for kind in ours if kind.__module__ == Matrices.__module__}

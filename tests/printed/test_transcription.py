@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 import yaml
+from all_claims import CLAIMS
 
 from sketchbench.config.schema import SchemaError
 from sketchbench.measure.column import Column
-from sketchbench.report.claim.claims import read_claims
 from sketchbench.report.printed.transcription import FOLDER, PrintedError, read_printed
 
 ROOT = Path(__file__).parents[2]
@@ -77,12 +77,11 @@ def test_the_rounds_are_those_that_studies_judge_by_and_figures_show() -> None:
 
 
 def test_claims_and_quantities_exist() -> None:
-    claims = {claim.id: claim for claim in read_claims((ROOT / "conf" / "claim").glob("*.yaml"))}
     measuring = "".join(path.read_text() for path in (ROOT / "sketchbench" / "task").glob("*.py"))
     for cell in CELLS:
         if cell.claim:
-            assert claims[cell.claim].paper == cell.paper, cell.name
-            assert cell.study in claims[cell.claim].studies, cell.name
+            assert CLAIMS[cell.claim].paper == cell.paper, cell.name
+            assert cell.study in CLAIMS[cell.claim].studies, cell.name
         if cell.where:
             assert re.search(rf"""[`"]{cell.where[Column.QUANTITY]}[`"]""", measuring), cell.name
 

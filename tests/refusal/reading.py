@@ -4,14 +4,14 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from all_claims import CLAIMS
+
 from sketchbench.config import schema
 from sketchbench.plan import making as plan
 from sketchbench.project import CONF
 from sketchbench.report.claim.claims import read_claims
 from sketchbench.report.claim.erratum import read_errata
 from sketchbench.report.figure.catalogue import read_catalogue
-
-CLAIMS = read_claims(sorted((CONF / "claim").glob("*.yaml")))
 
 
 def read_study(content: bytes, folder: Path) -> None:
@@ -35,7 +35,7 @@ def read_claim(content: bytes, folder: Path) -> None:
 def read_erratum(content: bytes, folder: Path) -> None:
     path = folder / "song2023-D.20.yaml"
     path.write_bytes(content)
-    read_errata([path], CLAIMS)
+    read_errata([path], CLAIMS.values())
 
 
 def read_figure(content: bytes, folder: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from all_claims import CLAIMS
 
 from sketchbench.config import commands
 from sketchbench.config.composition import compose
@@ -15,7 +16,7 @@ from sketchbench.config.schema import load
 from sketchbench.files import FileError
 from sketchbench.project import PROJECT
 from sketchbench.report import seal
-from sketchbench.report.claim.claims import Claim, read_claims
+from sketchbench.report.claim.claims import Claim
 from sketchbench.report.evidence import statistic
 from sketchbench.report.evidence.outcomes import Scale
 from sketchbench.site import build, claim_list, claims, errata, front, glossary, history, threshold
@@ -25,7 +26,7 @@ from sketchbench.site.page import Page
 from sketchbench.site.verdicts import anchor, badge, number, prose, typeset
 
 CONF = PROJECT / "conf"
-ALL = read_claims((CONF / "claim").glob("*.yaml"))
+ALL = list(CLAIMS.values())
 NAN = float("nan")
 HEADINGS = (
     *("What the paper says", "In words", "What was measured", "The answer", "Verdicts by method"),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from selecting import select, with_parameters
+from whole_plan import whole_plan
 
 from sketchbench import kernels
 from sketchbench.dataset import augmentation, digits, partition, synthetic
@@ -21,7 +22,6 @@ from sketchbench.federated.tuning import Tuning
 from sketchbench.model.networks import mlp
 from sketchbench.model.residual import residual
 from sketchbench.objective.network import Network
-from sketchbench.plan import making as plan
 from sketchbench.run import execution
 from sketchbench.run.course import WHOLE
 from sketchbench.task.compressed_training import CompressedJudging, CompressedTraining
@@ -249,19 +249,19 @@ def images(count: int = 900) -> Dataset:
     return dataclasses.replace(data, train=Split(data.train.images, labels))
 
 
-def paper(study: str, **change: Any) -> dict[str, Any]:
+def paper(study: str, count: int) -> dict[str, Any]:
     """The paper's configuration for one round, on made-up images; the test takes fewer clients."""
-    (run,) = plan.expand("paper", "numba", studies=study).runs[study].values()
-    made = {"_target_": f"{__name__}.images", "_partial_": True}
+    (run,) = whole_plan("paper").runs[study].values()
+    made = {"_target_": f"{__name__}.images", "_partial_": True, "count": count}
     task = run.config["task"]
     judging = {**task["judging"], "points": 1, "images": 20}
-    task = {**task, "dataset": made, "rounds": 1, "judging": judging, "trials": 1}
-    return {**run.config, "task": {**task, **change}}
+    return {**run.config, "task": {**task, "dataset": made, "rounds": 1, "judging": judging, "trials": 1}}
 
 
-@pytest.mark.parametrize("study", ["compressed_iid", "compressed_noniid"])
-def test_one_round_of_the_paper_size(study: str) -> None:
-    config = paper(study)
+@pytest.mark.parametrize(("study", "count"), [("compressed_iid", 3 * 100), ("compressed_noniid", 36 * 5)])
+def test_one_round_of_the_paper_size(study: str, count: int) -> None:
+    """With clients that have as many images as the paper's."""
+    config = paper(study, count)
     task = config["task"]
     assert task["compression"]["k"] == 30_000
     assert task["tuning"]["rates"] == [0.01]
@@ -270,7 +270,7 @@ def test_one_round_of_the_paper_size(study: str) -> None:
     else:
         assert task["partition"]["clients"] == 10_000
         task["partition"] = {**task["partition"], "clients": 36}
-        task["training"]["participation"] = 20 / 36
+        task["training"] = {**task["training"], "participation": 20 / 36}
     found = execution.execute(config)
     arms = [(case, c) for case, several in task["compression"]["arms"].items() for c in several]
     for case, compression in [("uncompressed", 1.0), *arms]:

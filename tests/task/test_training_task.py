@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from selecting import select, with_parameters
+from whole_plan import whole_plan
 
 from sketchbench import kernels
 from sketchbench.dataset import partition, synthetic
@@ -22,7 +23,6 @@ from sketchbench.federated.fedavg_stack import FEWEST
 from sketchbench.federated.tuning import Tuning
 from sketchbench.model import sketched
 from sketchbench.model.networks import cnn, mlp
-from sketchbench.plan import making as plan
 from sketchbench.run import execution
 from sketchbench.run.course import WHOLE
 from sketchbench.sketch import CountSketch, Identity, SubsampledCosine
@@ -484,7 +484,7 @@ def test_leaked_test_images_are_refused() -> None:
 @pytest.mark.parametrize("study", ["federated_mlp", "federated_cnn", "federated_cifar10"])
 def test_one_round_of_the_paper_size(study: str) -> None:
     """The full configurations run, on made-up images of the same shape where the real ones aren't needed."""
-    runs = plan.expand("paper", "numba", studies=study).runs[study]
+    runs = whole_plan("paper").runs[study]
     config = next(iter(runs.values())).config
     like = "cifar10" if study == "federated_cifar10" else "mnist"
     task = {

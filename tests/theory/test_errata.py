@@ -9,14 +9,14 @@ import song2023_counterexamples as song2023
 import tang2021_counterexamples as tang2021
 import yaml
 import zhang2021_counterexamples as zhang2021
+from all_claims import CLAIMS
 
 from sketchbench.config.schema import SchemaError
-from sketchbench.report.claim.claims import ClaimError, read_claims
+from sketchbench.report.claim.claims import ClaimError
 from sketchbench.report.claim.erratum import Counterexample, read_errata
 
 CONF = Path(__file__).parents[2] / "conf"
-CLAIMS = read_claims((CONF / "claim").glob("*.yaml"))
-ERRATA = {erratum.id: erratum for erratum in read_errata((CONF / "erratum").glob("*.yaml"), CLAIMS)}
+ERRATA = {erratum.id: erratum for erratum in read_errata((CONF / "erratum").glob("*.yaml"), CLAIMS.values())}
 CODES = {name: case for name, one in ERRATA.items() if (case := one.counterexample) and case.code}
 COMPUTED = song2023.COUNTEREXAMPLES | tang2021.COUNTEREXAMPLES | zhang2021.COUNTEREXAMPLES
 
@@ -62,7 +62,7 @@ def test_every_counterexample_is_recomputed() -> None:
 def test_what_is_corrected_has_an_erratum() -> None:
     """A claim of role `corrected` says what is true instead; conf/erratum says instead of what."""
     named = {claim for erratum in ERRATA.values() for claim in erratum.claims}
-    assert {claim.id for claim in CLAIMS if claim.role == "corrected"} <= named
+    assert {claim.id for claim in CLAIMS.values() if claim.role == "corrected"} <= named
 
 
 def test_the_five_that_matter_most_come_first() -> None:
@@ -105,7 +105,7 @@ def test_an_erratum_that_is_none(tmp_path: Path, changed: dict[str, object], mes
     path = tmp_path / "song2023-D.20.yaml"
     path.write_text(yaml.safe_dump({key: value for key, value in content.items() if value is not None}))
     with pytest.raises((ClaimError, SchemaError), match=message):
-        read_errata([path], CLAIMS)
+        read_errata([path], CLAIMS.values())
 
 
 def test_a_misprint_may_change_no_number(tmp_path: Path) -> None:
@@ -113,4 +113,4 @@ def test_a_misprint_may_change_no_number(tmp_path: Path) -> None:
     assert "counterexample" not in content
     path = tmp_path / "song2023-D.11.yaml"
     path.write_text(yaml.safe_dump(content))
-    assert [erratum.kind for erratum in read_errata([path], CLAIMS)] == ["misprint"]
+    assert [erratum.kind for erratum in read_errata([path], CLAIMS.values())] == ["misprint"]

@@ -81,6 +81,15 @@ def test_another():
 """
 
 
+def test_tests_that_are_not_found_are_no_success(finished: Project) -> None:
+    (finished.path / "tests").mkdir()
+    (finished.path / "tests" / "test_marked.py").write_text("import what_is_not_there\n")
+    done = _on_gpu(finished, "--kernels", "numpy", "--minutes", "3", "tests")
+    assert done.returncode == 1
+    assert "tests failed: see logs/on_gpu/tests.log" in done.stdout
+    assert "what_is_not_there" in (finished.path / "logs" / "on_gpu" / "tests.log").read_text()
+
+
 @pytest.mark.cuda
 @pytest.mark.skipif(shutil.which("g++") is None or platform.machine() != "x86_64", reason="needs the emulated device")
 def test_a_rehearsal_on_the_emulated_device(finished: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,7 +109,7 @@ def test_a_rehearsal_on_the_emulated_device(finished: Project, monkeypatch: pyte
     result = json.loads((project.path / "results" / "on_gpu" / "result.json").read_text())
     assert (result["kernels"], result["device"]) == ("cupy-emulated", "emulated on a CPU")
     assert {name: step["outcome"] for name, step in result["steps"].items()} == dict.fromkeys(
-        ("tests-test_marked", "speed", "frontier", "trainings"), "done"
+        ("tests", "tests-test_marked", "speed", "frontier", "trainings"), "done"
     )
     training = record.read(project.path / "results" / "on_gpu" / "frontier.parquet")
     assert training.provenance["kernels"] == "cupy-emulated"
