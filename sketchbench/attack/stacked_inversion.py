@@ -76,6 +76,10 @@ class Target(NamedTuple):
             if sight.predicted(torch.zeros(trials, d)).shape != sight.seen.shape:
                 raise ValueError("predicted must have the shape of seen")
 
+    def part(self, chosen: Sequence[int]) -> "Target":
+        """What is known of some of the rounds."""
+        return self._replace(sights=[self.sights[t] for t in chosen], networks=[self.networks[t] for t in chosen])
+
     @property
     def measurements(self) -> Tensor:
         """The number of numbers seen that depend on the update, at least 1, (T,)."""
@@ -118,6 +122,7 @@ class StackedAttacks(Checked):
         steps: of Adam, from each start.
         starts: of `match_gradients`; the first one is the most likely image.
         stages: of `find_most_likely`; after each stage the variance of the noise is estimated from the misfit.
+        rounds: that a step of `find_most_likely` looks at; where there are more, each step takes others, at random.
         pixel_rate: the initial learning rate for pixels in [0, 1].
         prior_rate: the initial learning rate for standard normal coordinates of the prior.
     """
@@ -125,6 +130,7 @@ class StackedAttacks(Checked):
     steps: Count
     starts: Count
     stages: Count
+    rounds: Count
     pixel_rate: Positive
     prior_rate: Positive
 
@@ -190,10 +196,12 @@ class StackedAttacks(Checked):
         counts as noise, and then the misfit of the stage before over m.
         """
         z = torch.zeros((*target.labels.shape, _pixels(target)))
-        variance = 1 / target.measurements
+        variance, random = 1 / target.measurements, seeds.generator(target.seed, attack="rounds")
 
         def loss(z: Tensor) -> Tensor:
-            return (target.misfit(images(z)) + variance * z.square().sum(dim=(1, 2))).sum()
+            several = len(target.sights) > self.rounds
+            part = target.part(random.choice(len(target.sights), self.rounds, replace=False)) if several else target
+            return (part.misfit(images(z)) + variance * z.square().sum(dim=(1, 2))).sum()
 
         for step in self._steps(z, self.prior_rate, loss):
             if (step + 1) % -(-self.steps // self.stages) == 0:

@@ -29,7 +29,7 @@ from sketchbench.model.networks import initialise, mlp, sigmoid_cnn
 KERNELS = kernels.load("numba")
 TRIALS, CLIENTS = 6, 4
 MODEL = functools.partial(mlp, hidden=[50])
-ATTACKS = StackedAttacks(steps=80, starts=2, stages=4, pixel_rate=0.03, prior_rate=0.2)
+ATTACKS = StackedAttacks(steps=80, starts=2, stages=4, rounds=4, pixel_rate=0.03, prior_rate=0.2)
 
 
 @functools.cache

@@ -27,7 +27,7 @@ SHARED: dict[str, Any] = {
     "seed": 3,
     "dataset": digits.load,
     "model": functools.partial(mlp, hidden=[50]),
-    "attacks": StackedAttacks(steps=20, starts=1, stages=2, pixel_rate=0.03, prior_rate=0.2),
+    "attacks": StackedAttacks(steps=20, starts=1, stages=2, rounds=4, pixel_rate=0.03, prior_rate=0.2),
 }
 LIMITS = LeakageLimits(
     compressor=Plain,
