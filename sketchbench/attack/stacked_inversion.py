@@ -243,14 +243,22 @@ def closed_form(target: Target) -> Tensor:
     if target.labels.shape[1] != 1:
         raise ValueError(f"the closed form needs the gradient of 1 image, not of {target.labels.shape[1]}")
     layout, labels = target.networks[0].layout, target.labels[:, 0]
-    mean, root = target.classes.means[labels].double(), target.classes.roots[labels].double()
-    precision = torch.linalg.inv(root @ root)
-    pull = torch.zeros_like(mean)
-    for sight, networks in zip(target.sights, target.networks, strict=True):
+    roots, mean = target.classes.roots.double(), target.classes.means[labels].double()
+    covariances, seen = roots @ roots, []
+    for sight in target.sights:
         entered, variance = estimate_first_inputs(sight.decoded().double(), _visible_entries(sight, layout.d), layout)
-        through = networks.first_projection
-        A = torch.eye(mean.shape[1], dtype=torch.float64)[None] if through is None else through.transpose(1, 2).double()
-        weighed = A.transpose(1, 2) / (variance + NOTHING)[:, None]
+        seen.append((entered, 1 / (variance + NOTHING)))
+    if target.networks[0].first_projection is None:
+        weight = torch.stack([one for _, one in seen]).sum(dim=0)
+        shift = torch.stack([one * (entered - mean) for entered, one in seen]).sum(dim=0) / weight
+        covariance = covariances[labels]
+        off = torch.linalg.solve(covariance + torch.diag_embed(1 / weight), shift[..., None])
+        return (mean + (covariance @ off)[..., 0]).float().clamp(0, 1)[:, None]
+    precision, pull = torch.linalg.inv(covariances)[labels], torch.zeros_like(mean)
+    for (entered, weight), networks in zip(seen, target.networks, strict=True):
+        assert networks.first_projection is not None  # as in the first round
+        A = networks.first_projection.transpose(1, 2).double()
+        weighed = A.transpose(1, 2) * weight[:, None]
         precision = precision + weighed @ A
         pull = pull + (weighed @ (entered - (A @ mean[..., None])[..., 0])[..., None])[..., 0]
     images = mean + torch.linalg.solve(precision, pull[..., None])[..., 0]

@@ -120,7 +120,7 @@ def test_no_attack_exceeds_the_bound() -> None:
 
 
 def test_what_noise_can_not_be_judged() -> None:
-    with pytest.raises(ValueError, match="TopK is not linear"):
+    with pytest.raises(ValueError, match="TopK compresses; choose compressor=none"):
         dataclasses.replace(NOISY, compressor=TopK).run()
     with pytest.raises(ValueError, match="trials=401 must be a multiple of networks=2"):
         dataclasses.replace(NOISY, trials=401)
