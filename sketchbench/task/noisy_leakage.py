@@ -73,7 +73,8 @@ class NoisyLeakage(Checked):
     victim's image is one of `candidates` test images of its class, each as likely.
 
     A client clips its gradient, and adds noise. What a compressor keeps of that is no less private. The noise is
-    calibrated to ε by the exact curve, for a record that is left out: a client has one. An image is found if it is named among the candidates, so that a guess finds it with probability κ =
+    calibrated to ε by the exact curve, for a record that is left out: a client has one. An image is found if it is
+    named among the candidates, so that a guess finds it with probability κ =
     1/candidates. Rows by release (`case`), `epsilon` and `clients`:
 
     - `found`: in how many trials the candidate whose gradient is nearest to what is seen is the victim's; bound: that
