@@ -199,8 +199,9 @@ class StackedAttacks(Checked):
         variance, random = 1 / target.measurements, seeds.generator(target.seed, attack="rounds")
 
         def loss(z: Tensor) -> Tensor:
-            several = len(target.sights) > self.rounds
-            part = target.part(random.choice(len(target.sights), self.rounds, replace=False)) if several else target
+            part, count = target, len(target.sights)
+            if count > self.rounds:
+                part = target.part(random.choice(count, self.rounds, replace=False).tolist())
             return (part.misfit(images(z)) + variance * z.square().sum(dim=(1, 2))).sum()
 
         for step in self._steps(z, self.prior_rate, loss):
