@@ -4,6 +4,7 @@ import dataclasses
 import functools
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from selecting import select
@@ -19,7 +20,7 @@ from sketchbench.sketch.count_sketch import CountSketch
 from sketchbench.task import double_blind_client
 from sketchbench.task.double_blind_client import DoubleBlindClient, Sketching, Variant
 from sketchbench.task.leakage_limits import Condition, LeakageLimits, Training, assigned
-from sketchbench.task.noisy_leakage import NoisyLeakage, Privacy, Release
+from sketchbench.task.noisy_leakage import NoisyLeakage, Privacy, Release, _root
 
 NUMBA = kernels.load("numba")
 SHARED: dict[str, Any] = {
@@ -117,6 +118,19 @@ def test_no_attack_exceeds_the_bound() -> None:
     assert found["count"] == found["positive_control"] == found["trials"] == 400
     (retained,) = select(silent, quantity="retained", case="one")
     assert retained["mean"] == pytest.approx(1)
+
+
+def test_inner_products_tell_who_is_nearest() -> None:
+    """As distances of all entries do; and the noise of inner products has the covariance of that of all entries."""
+    gradients, victims = NOISY._gradients, torch.tensor([[1, 3, 0], [2, 2, 1]])
+    noise = 0.1 * torch.randn(2, 3, gradients.shape[2], generator=torch.Generator().manual_seed(0))
+    seen = torch.stack([own[chosen] for own, chosen in zip(gradients, victims, strict=True)]) + noise
+    exact = NOISY._products(Release(), victims, np.random.default_rng(0))
+    products = exact + (noise @ gradients.transpose(1, 2)).double()
+    nearest = torch.cdist(seen, gradients).argmin(dim=2)
+    assert NOISY._nearest(products).tolist() == nearest.tolist() != victims.tolist()
+    root = _root(NOISY._gram)
+    torch.testing.assert_close(root @ root, NOISY._gram)
 
 
 def test_what_noise_can_not_be_judged() -> None:
