@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from sketchbench import seeds
-from sketchbench.compressor.compressor import At, Compressor, Exchange
+from sketchbench.compressor.compressor import At, Compressor, Exchange, Memory
 from sketchbench.compressor.message import Message
 from sketchbench.kernels import Array
 from sketchbench.parameters import choose
@@ -146,8 +146,20 @@ class Rounds:
 
     def _sight(self, place: Place, number: int) -> Sight:
         if (place, number) not in self._seen:
-            self._seen[place, number] = self._look(place, self._play(number))
+            self._seen[place, number] = self._look(place, self._seen_from(place, number))
         return self._seen[place, number]
+
+    def _seen_from(self, place: Place, number: int) -> Played:
+        """Round `number`. Where it depends on no other one, the only client is what the place sees: the victim, or one
+        with the mean update."""
+        compressor = self.compressor
+        alone = compressor.linear and compressor.feedback == "none" and compressor.phases == 1
+        if not (alone and number) or place == "another client":
+            return self._play(number)
+        at = self.at._replace(round=number)
+        x = self.updates(at)
+        x = x.mean(axis=1, keepdims=True) if place == "sum" else at.kernels.xp.ascontiguousarray(x[:, [VICTIM]])
+        return Played(at, compressor.encode(x, Memory(), at, ()), self._play(0).exchange, None)
 
     def _look(self, place: Place, played: Played) -> Sight:
         message, up, clients = played.message, played.exchange.bytes_up, self._clients

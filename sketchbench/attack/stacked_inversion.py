@@ -76,6 +76,10 @@ class Target(NamedTuple):
             if sight.predicted(torch.zeros(trials, d)).shape != sight.seen.shape:
                 raise ValueError("predicted must have the shape of seen")
 
+    def part(self, chosen: Sequence[int]) -> "Target":
+        """What is known of some of the rounds."""
+        return self._replace(sights=[self.sights[t] for t in chosen], networks=[self.networks[t] for t in chosen])
+
     @property
     def measurements(self) -> Tensor:
         """The number of numbers seen that depend on the update, at least 1, (T,)."""
@@ -118,6 +122,7 @@ class StackedAttacks(Checked):
         steps: of Adam, from each start.
         starts: of `match_gradients`; the first one is the most likely image.
         stages: of `find_most_likely`; after each stage the variance of the noise is estimated from the misfit.
+        rounds: that a step of `find_most_likely` looks at; where there are more, each step takes others, at random.
         pixel_rate: the initial learning rate for pixels in [0, 1].
         prior_rate: the initial learning rate for standard normal coordinates of the prior.
     """
@@ -125,6 +130,7 @@ class StackedAttacks(Checked):
     steps: Count
     starts: Count
     stages: Count
+    rounds: Count
     pixel_rate: Positive
     prior_rate: Positive
 
@@ -190,10 +196,13 @@ class StackedAttacks(Checked):
         counts as noise, and then the misfit of the stage before over m.
         """
         z = torch.zeros((*target.labels.shape, _pixels(target)))
-        variance = 1 / target.measurements
+        variance, random = 1 / target.measurements, seeds.generator(target.seed, attack="rounds")
 
         def loss(z: Tensor) -> Tensor:
-            return (target.misfit(images(z)) + variance * z.square().sum(dim=(1, 2))).sum()
+            part, count = target, len(target.sights)
+            if count > self.rounds:
+                part = target.part(random.choice(count, self.rounds, replace=False).tolist())
+            return (part.misfit(images(z)) + variance * z.square().sum(dim=(1, 2))).sum()
 
         for step in self._steps(z, self.prior_rate, loss):
             if (step + 1) % -(-self.steps // self.stages) == 0:
@@ -235,14 +244,22 @@ def closed_form(target: Target) -> Tensor:
     if target.labels.shape[1] != 1:
         raise ValueError(f"the closed form needs the gradient of 1 image, not of {target.labels.shape[1]}")
     layout, labels = target.networks[0].layout, target.labels[:, 0]
-    mean, root = target.classes.means[labels].double(), target.classes.roots[labels].double()
-    precision = torch.linalg.inv(root @ root)
-    pull = torch.zeros_like(mean)
-    for sight, networks in zip(target.sights, target.networks, strict=True):
+    roots, mean = target.classes.roots.double(), target.classes.means[labels].double()
+    covariances, seen = roots @ roots, []
+    for sight in target.sights:
         entered, variance = estimate_first_inputs(sight.decoded().double(), _visible_entries(sight, layout.d), layout)
-        through = networks.first_projection
-        A = torch.eye(mean.shape[1], dtype=torch.float64)[None] if through is None else through.transpose(1, 2).double()
-        weighed = A.transpose(1, 2) / (variance + NOTHING)[:, None]
+        seen.append((entered, 1 / (variance + NOTHING)))
+    if target.networks[0].first_projection is None:
+        weight = torch.stack([one for _, one in seen]).sum(dim=0)
+        shift = torch.stack([one * (entered - mean) for entered, one in seen]).sum(dim=0) / weight
+        covariance = covariances[labels]
+        off = torch.linalg.solve(covariance + torch.diag_embed(1 / weight), shift[..., None])
+        return (mean + (covariance @ off)[..., 0]).float().clamp(0, 1)[:, None]
+    precision, pull = torch.linalg.inv(covariances)[labels], torch.zeros_like(mean)
+    for (entered, weight), networks in zip(seen, target.networks, strict=True):
+        assert networks.first_projection is not None  # as in the first round
+        A = networks.first_projection.transpose(1, 2).double()
+        weighed = A.transpose(1, 2) * weight[:, None]
         precision = precision + weighed @ A
         pull = pull + (weighed @ (entered - (A @ mean[..., None])[..., 0])[..., None])[..., 0]
     images = mean + torch.linalg.solve(precision, pull[..., None])[..., 0]

@@ -255,8 +255,15 @@ class FrontierLeakage(Checked):
     def _watch(self, scene: Scene, compressor: Compressor) -> Rounds:
         """The rounds of all trials."""
 
+        made: dict[int, Array] = {}  # once where nothing is projected
+
         def updates(at: At) -> Array:
-            return self.kernels.asarray(scene.updates(self._networks(scene.networks, compressor, at)))
+            networks = self._networks(scene.networks, compressor, at)
+            if networks is not scene.networks:
+                return self.kernels.asarray(scene.updates(networks))
+            if not made:
+                made[0] = self.kernels.asarray(scene.updates(networks))
+            return made[0]
 
         return Rounds(compressor, self._at("round", len(scene.images)), updates)
 

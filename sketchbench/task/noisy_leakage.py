@@ -16,7 +16,8 @@ from sketchbench.attack.compressed_message import Sight
 from sketchbench.attack.message_scene import Scene, draw_scene
 from sketchbench.attack.stacked_inversion import StackedAttacks, Target
 from sketchbench.compressor.compressor import At, Compressor, MakeCompressor
-from sketchbench.compressor.message import Message, byte_limit
+from sketchbench.compressor.message import byte_limit
+from sketchbench.compressor.plain import Plain
 from sketchbench.dataset.dataset import Dataset, MakeDataset
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row, Value
@@ -71,14 +72,14 @@ class NoisyLeakage(Checked):
     """Attacks on messages with Gaussian noise, by a server that knows the label, the weights and the key, and that the
     victim's image is one of `candidates` test images of its class, each as likely.
 
-    A client clips its gradient, adds noise, and compresses it by a linear compressor, which changes nothing of its
-    privacy. The noise is calibrated to ε by the exact curve, for a record that is left out: a client has
-    one. An image is found if it is named among the candidates, so that a guess finds it with probability κ =
+    A client clips its gradient, and adds noise. What a compressor keeps of that is no less private. The noise is
+    calibrated to ε by the exact curve, for a record that is left out: a client has one. An image is found if it is
+    named among the candidates, so that a guess finds it with probability κ =
     1/candidates. Rows by release (`case`), `epsilon` and `clients`:
 
-    - `found`: in how many trials the candidate whose message is nearest to what is seen is the victim's; bound: that of
-      `reconstruction_bound` for all attacks. Of all attackers who know the others' gradients this one finds it most
-      often where nothing is compressed: it takes the most likely candidate.
+    - `found`: in how many trials the candidate whose gradient is nearest to what is seen is the victim's; bound: that
+      of `reconstruction_bound` for all attacks. Of all attackers who know the others' gradients this one finds it most
+      often: it takes the most likely candidate.
     - `inverted`: in how many of the first trials of each network the candidate nearest to the image that
       `StackedAttacks.find_most_likely` makes of the message is the victim's; of a single client; bound: the same.
     - `retained`: the share that is found less κ, over 1 - κ: 0 for a guess, 1 if all are found; bound: `allowed`.
@@ -86,7 +87,7 @@ class NoisyLeakage(Checked):
     The column `positive_control` has the number of trials in which the image is found without noise.
 
     Arguments:
-        compressor: makes the compressor from `layout` and `limit`; its messages must add up.
+        compressor: makes the compressor from `layout` and `limit`, which must not compress.
         compression: bytes of the dense float32 update over bytes of the budget.
         attacks: for `inverted`.
         releases: by name.
@@ -119,8 +120,8 @@ class NoisyLeakage(Checked):
     def run(self) -> list[Row]:
         layout = self._scene.networks.layout
         compressor = self.compressor(layout=layout, limit=byte_limit(layout, self.compression))
-        if not compressor.linear:
-            raise ValueError(f"{type(compressor).__name__} is not linear, so that noise is no noise of its messages")
+        if not isinstance(compressor, Plain):
+            raise ValueError(f"{type(compressor).__name__} compresses; choose compressor=none, of which the bound is")
         rows = [
             row
             for name, release in self.releases.items()
@@ -167,12 +168,20 @@ class NoisyLeakage(Checked):
         return self._clipped(self._scene.networks.gradients(self._images[:, :, None], labels))
 
     @functools.cached_property
-    def _others(self) -> Tensor:
-        """Of public images, (T, POOL, d), clipped."""
+    def _gram(self) -> Tensor:
+        """The inner products of candidates' gradients, (T, n, n), float64: noise changes inner products with what is
+        seen by normal numbers of this covariance, so that no noise of d entries need be drawn."""
+        gradients = self._gradients.double()
+        return gradients @ gradients.transpose(1, 2)
+
+    @functools.cached_property
+    def _gram_of_others(self) -> Tensor:
+        """The inner products of public images' clipped gradients with those of candidates, (T, POOL, n), float64."""
         random, train = seeds.generator(self._seed, data="others"), self._data.train
         chosen = random.integers(len(train.labels), size=(self.networks, POOL, 1))
         images = torch.tensor(self._data.features(train)[chosen], dtype=torch.float32)
-        return self._clipped(self._scene.networks.gradients(images, torch.tensor(train.labels[chosen])))
+        others = self._clipped(self._scene.networks.gradients(images, torch.tensor(train.labels[chosen])))
+        return (others @ self._gradients.transpose(1, 2)).double()
 
     def _clipped(self, updates: Tensor) -> Tensor:
         return updates / (updates.norm(dim=-1, keepdim=True) / self.privacy.clip).clamp(min=1)
@@ -182,9 +191,12 @@ class NoisyLeakage(Checked):
         total = sigma * (release.clients**0.5 if release.placement == "local" else 1)
         bound = reconstruction_bound(GaussianRelease(self.privacy.clip, total), 1 / self.candidates)
         at = At(self.kernels, seeds.key(self._seed, release=name, epsilon=repr(epsilon)), 0, self.networks)
-        victims, seen = self._seen(at, release, self.privacy.noise * total)
-        found = self._named(compressor, at, seen) == victims
-        control = self._named(compressor, at, self._seen(at, release, 0.0)[1]) == victims
+        random, added = seeds.generator(at.seed, data="trials"), self.privacy.noise * total
+        victims = torch.tensor(random.integers(self.candidates, size=(self.networks, self._each)))
+        products = self._products(release, victims, random)
+        noise = torch.from_numpy(random.standard_normal(products.shape)) @ _root(self._gram)
+        found = self._nearest(products + added * noise) == victims
+        control = self._nearest(products) == victims
         columns: dict[str, Value] = {
             "case": name,
             "epsilon": epsilon,
@@ -201,52 +213,44 @@ class NoisyLeakage(Checked):
         retained = (found.double().mean(dim=1) - 1 / self.candidates) / (1 - 1 / self.candidates)
         yield Row("retained", bound=float(self.allowed), **columns).mean(retained.numpy())
         if release.clients == 1:
-            right = self._inverted(compressor, at, seen[:, 0]) == victims[:, 0]
+            seen = self._gradients[torch.arange(self.networks), victims[:, 0]]
+            seen = seen + added * torch.tensor(random.standard_normal(seen.shape), dtype=torch.float32)
+            right = self._inverted(compressor, at, seen) == victims[:, 0]
             yield Row("inverted", bound=bound, **columns).counted(int(right.sum()), self.networks)
 
-    def _seen(self, at: At, release: Release, sigma: float) -> tuple[Tensor, Tensor]:
-        """The victims of the trials (T, k), as numbers of candidates, and what the attacker makes of the sum of all
-        gradients and the noise, (T, k, d): the sum less what it knows or expects of the others."""
-        random = seeds.generator(at.seed, data="trials")
-        victims = torch.tensor(random.integers(self.candidates, size=(self.networks, self._each)))
-        seen = self._gradients.gather(1, victims[:, :, None].expand(-1, -1, self._gradients.shape[2]))
-        if release.others == "unknown" and release.clients > 1:
-            times = random.multinomial(release.clients - 1, [1 / POOL] * POOL, size=victims.shape)
-            away = torch.tensor(times - (release.clients - 1) / POOL, dtype=torch.float32)
-            seen = seen + away @ self._others
-        if sigma:
-            seen = seen + sigma * torch.from_numpy(random.standard_normal(seen.shape, dtype=np.float32))
-        return victims, seen
+    def _products(self, release: Release, victims: Tensor, random: np.random.Generator) -> Tensor:
+        """The inner products (T, k, n) of all candidates' gradients and what the attacker makes of the sum of all
+        gradients, less what it knows or expects of the others, for victims (T, k)."""
+        exact = self._gram.gather(1, victims[:, :, None].expand(-1, -1, self.candidates))
+        if release.others == "known" or release.clients == 1:
+            return exact
+        times = random.multinomial(release.clients - 1, [1 / POOL] * POOL, size=victims.shape)
+        return exact + torch.tensor(times - (release.clients - 1) / POOL) @ self._gram_of_others
 
-    def _named(self, compressor: Compressor, at: At, seen: Tensor) -> Tensor:
-        """The candidates (T, k) whose messages are nearest to those of what is seen (T, k, d)."""
-        messages = self._message(compressor, at, torch.cat([seen, self._gradients], dim=1))
-        seen, known = messages[:, : self._each], messages[:, self._each :]
-        return torch.cdist(seen, known).argmin(dim=2)
-
-    def _message(self, compressor: Compressor, at: At, updates: Tensor) -> Tensor:
-        """The messages (T, n, m) of updates (T, n, d) by the same operators."""
-        x = at.kernels.asarray(updates.numpy())
-        sent = compressor.encode(x, compressor.begin(len(x), x.shape[1], at.kernels), at, ())
-        parts = [torch.as_tensor(at.kernels.to_numpy(part)).flatten(2).float() for part in sent.parts.values()]
-        return torch.cat(parts, dim=2)
+    def _nearest(self, products: Tensor) -> Tensor:
+        """The candidates (T, k) nearest to what is seen, by its inner products (T, k, n)."""
+        return (self._gram.diagonal(dim1=1, dim2=2)[:, None] - 2 * products).argmin(dim=2)
 
     def _inverted(self, compressor: Compressor, at: At, seen: Tensor) -> Tensor:
         """The candidates (T,) nearest to the most likely image given what is seen of one update, (T, d)."""
-        scene, x = self._scene, at.kernels.asarray(seen.numpy()[:, None])
-        sent: Message = compressor.encode(x, compressor.begin(len(x), 1, at.kernels), at, ())
-        numbers, look = compressor.lens(sent, at, ())
+        scene = self._scene
         sight = Sight(
-            seen=numbers.float(),
-            predicted=lambda updates: look(self._clipped(updates)),
-            measurements=torch.full((len(x),), numbers.shape[1]),
+            seen=seen,
+            predicted=self._clipped,
+            measurements=torch.full((len(seen),), seen.shape[1]),
             decoded=lambda: seen,
             at=at,
             clients=slice(0, 1),
-            nbytes=sent.nbytes,
+            nbytes=compressor.layout.nbytes,
         )
         target = Target(
             [sight], [scene.networks], scene.labels, scene.prior, scene.classes, at.seed, compressor, scene.public
         )
         image = self.attacks.find_most_likely(target, scene.classes.of(scene.labels))
         return torch.cdist(image, self._images)[:, 0].argmin(dim=1)
+
+
+def _root(matrices: Tensor) -> Tensor:
+    """The symmetric square roots of covariance matrices (T, n, n)."""
+    values, vectors = torch.linalg.eigh(matrices)
+    return vectors * values.clamp(min=0).sqrt()[:, None] @ vectors.transpose(1, 2)

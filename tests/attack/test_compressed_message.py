@@ -29,7 +29,7 @@ from sketchbench.model.networks import initialise, mlp, sigmoid_cnn
 KERNELS = kernels.load("numba")
 TRIALS, CLIENTS = 6, 4
 MODEL = functools.partial(mlp, hidden=[50])
-ATTACKS = StackedAttacks(steps=80, starts=2, stages=4, pixel_rate=0.03, prior_rate=0.2)
+ATTACKS = StackedAttacks(steps=80, starts=2, stages=4, rounds=4, pixel_rate=0.03, prior_rate=0.2)
 
 
 @functools.cache
@@ -288,13 +288,14 @@ def test_a_level_is_as_likely_as_it_is_drawn() -> None:
 
 
 def test_rounds_add_up() -> None:
-    """The most likely image of its class gains from each round with a new key."""
+    """The most likely image of its class gains from each round with a new key, also where a step looks at four of
+    them."""
     found = []
     for rounds in (1, 4, 16):
         seen = target(watched(RandomK, 64), "sum", rounds)
         found.append(np.mean(leads(ATTACKS.find_most_likely(seen, seen.classes.of(seen.labels)))))
-    assert found == sorted(found)
-    assert found[-1] > found[0] + 2
+    assert found[1] > found[0] + 1
+    assert found[2] > found[1] + 1
 
 
 def test_priors_of_classes() -> None:

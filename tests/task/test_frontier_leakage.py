@@ -37,7 +37,7 @@ SMALL = FrontierLeakage(
     dataset=digits.load,
     model=functools.partial(mlp, hidden=[50]),
     clients=3,
-    attacks=StackedAttacks(steps=4, starts=1, stages=1, pixel_rate=0.03, prior_rate=0.2),
+    attacks=StackedAttacks(steps=4, starts=1, stages=1, rounds=4, pixel_rate=0.03, prior_rate=0.2),
     inference=MessageProperty(classes=[0, 1], batch=4, known=8, tested=6, others=2, features=16),
     judging=LeakageJudging(least=3.0, control=10.0, told=0.6, pictures=1, budgets=[1, 4, 16, 64]),
     rounds={"server": [1, 2], "sum": [1, 2], "another client": [1], "eavesdropper": [1, 2]},

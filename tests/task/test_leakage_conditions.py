@@ -4,6 +4,7 @@ import dataclasses
 import functools
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from selecting import select
@@ -19,7 +20,7 @@ from sketchbench.sketch.count_sketch import CountSketch
 from sketchbench.task import double_blind_client
 from sketchbench.task.double_blind_client import DoubleBlindClient, Sketching, Variant
 from sketchbench.task.leakage_limits import Condition, LeakageLimits, Training, assigned
-from sketchbench.task.noisy_leakage import NoisyLeakage, Privacy, Release
+from sketchbench.task.noisy_leakage import NoisyLeakage, Privacy, Release, _root
 
 NUMBA = kernels.load("numba")
 SHARED: dict[str, Any] = {
@@ -27,7 +28,7 @@ SHARED: dict[str, Any] = {
     "seed": 3,
     "dataset": digits.load,
     "model": functools.partial(mlp, hidden=[50]),
-    "attacks": StackedAttacks(steps=20, starts=1, stages=2, pixel_rate=0.03, prior_rate=0.2),
+    "attacks": StackedAttacks(steps=20, starts=1, stages=2, rounds=4, pixel_rate=0.03, prior_rate=0.2),
 }
 LIMITS = LeakageLimits(
     compressor=Plain,
@@ -119,8 +120,21 @@ def test_no_attack_exceeds_the_bound() -> None:
     assert retained["mean"] == pytest.approx(1)
 
 
+def test_inner_products_tell_who_is_nearest() -> None:
+    """As distances of all entries do; and the noise of inner products has the covariance of that of all entries."""
+    gradients, victims = NOISY._gradients, torch.tensor([[1, 3, 0], [2, 2, 1]])
+    noise = 0.1 * torch.randn(2, 3, gradients.shape[2], generator=torch.Generator().manual_seed(0))
+    seen = torch.stack([own[chosen] for own, chosen in zip(gradients, victims, strict=True)]) + noise
+    exact = NOISY._products(Release(), victims, np.random.default_rng(0))
+    products = exact + (noise @ gradients.transpose(1, 2)).double()
+    nearest = torch.cdist(seen, gradients).argmin(dim=2)
+    assert NOISY._nearest(products).tolist() == nearest.tolist() != victims.tolist()
+    root = _root(NOISY._gram)
+    torch.testing.assert_close(root @ root, NOISY._gram)
+
+
 def test_what_noise_can_not_be_judged() -> None:
-    with pytest.raises(ValueError, match="TopK is not linear"):
+    with pytest.raises(ValueError, match="TopK compresses; choose compressor=none"):
         dataclasses.replace(NOISY, compressor=TopK).run()
     with pytest.raises(ValueError, match="trials=401 must be a multiple of networks=2"):
         dataclasses.replace(NOISY, trials=401)
