@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from sketchbench.files import write_text
 from sketchbench.measure.column import CONTROLS, Column
@@ -16,7 +17,8 @@ from sketchbench.report.table.reading import COLUMNS, read_table
 
 ERROR = 0.05  # probability that any interval of one quantity misses
 CELL = [Column.METHOD, Column.COMPRESSION]
-SETTING = [Column.CASE, Column.EPSILON]
+SETTING: list[str] = [Column.CASE, Column.EPSILON]
+BOTH = "bytes_both"  # up and down
 VIEWS = {"server": "server", "sum": "sum", "another client": "client", "eavesdropper": "eavesdropper"}
 # meanings of the columns of frontier.csv; columns of `MEASURED` come with the ends of their interval, _low and _high
 MEANINGS = {
@@ -158,11 +160,10 @@ def _with_interval(rows: pd.DataFrame, keys: list[Column], name: str) -> pd.Data
     return rows[keys].assign(**{name: rows[Column.MEAN], **ends_of})
 
 
-def _dominated(frontier: pd.DataFrame) -> list[bool]:
-    """Whether another row of the same setting sends no more bytes and lies above, interval beyond interval."""
-    settings = frontier.groupby(SETTING, dropna=False).ngroup()
-    dominated = []
-    for row, setting in zip(frontier.to_dict("records"), settings, strict=True):
-        cheaper = frontier[(settings == setting) & (frontier[Column.BYTES_UP] <= row[Column.BYTES_UP])]
-        dominated.append(bool((cheaper["accuracy_low"] > row["accuracy_high"]).any()))
-    return dominated
+def dominated(rows: pd.DataFrame, by: str) -> NDArray[np.bool_]:
+    """Whether another row of the same setting has no more bytes in the column `by`, and lies above: its `low` above
+    this one's `high`. O(rows²)."""
+    settings = rows.groupby(SETTING, dropna=False).ngroup().to_numpy()
+    nbytes, low, high = (rows[name].to_numpy(dtype=float) for name in (by, "low", "high"))
+    beaten = (settings[:, None] == settings) & (nbytes <= nbytes[:, None]) & (low > high[:, None])
+    return np.asarray(beaten.any(axis=1))
