@@ -1,27 +1,28 @@
 """Compressors at equal bytes: the error that each leaves, and the rounds that it takes, by three ways to count bytes."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from sketchbench.measure.column import Column
 from sketchbench.report.figure import style
-from sketchbench.report.frontier.cells import BOTH, SETTING, by_setting, dominated
+from sketchbench.report.frontier.cells import BOTH, CELL, SETTING, SUMS, by_setting, dominated
 
 CLIENTS = {  # by case
     "iid": "clients that are alike",
     "one class": "clients of one class each",
     "sampled": "few of many clients in a round, without state",
 }
-SUMS = ", secure aggregation"
 WAYS = {Column.BYTES_UP: "sent", Column.BYTES_DOWN: "received", BOTH: "both ways"}
 FADED = 0.35  # opacity of what is dominated
 LEAST = 1e-3  # test error
-KEYS: list[str] = [Column.METHOD, Column.COMPRESSION, *SETTING]
+KEYS = [*CELL, Column.CASE, Column.EPSILON]
 HIGH, HEAD = 2.05, 0.25  # inches, of a line of panels and beside them
 
 
@@ -42,6 +43,7 @@ def draw(tables: dict[str, pd.DataFrame], views: Sequence[str] = ("round",)) -> 
     rows = rows.reindex(columns=list(dict.fromkeys([*rows, *map(str, (*KEYS, Column.VALUE))])))  # no ε, no target
     accuracy = style.with_intervals(style.select(rows[rows[Column.MEAN].notna()], quantity="accuracy"))
     accuracy = accuracy.assign(**{BOTH: accuracy[Column.BYTES_UP] + accuracy[Column.BYTES_DOWN]})
+    missing = "reached by none" if "rounds_to_target" in rows[Column.QUANTITY].to_numpy() else "not measured"
     known = {
         "round": View("test error", "in a round", by_setting(_errors(accuracy))),
         "target": View("rounds to target", "to the target", by_setting(_to_target(accuracy, rows))),
@@ -52,16 +54,21 @@ def draw(tables: dict[str, pd.DataFrame], views: Sequence[str] = ("round",)) -> 
     for (view, title, setting), line in zip(lines, grid, strict=True):
         rows = view.rows.merge(setting, on=SETTING)
         for axes, way in zip(line, WAYS, strict=True):
-            _panel(axes, rows, way, methods)
+            if rows.empty:
+                axes.text(0.5, 0.5, missing, ha="center", fontsize=6, transform=axes.transAxes)
+                axes.set_yticks([])
+            else:
+                _panel(axes, rows, way, methods)
             axes.set_title(" ", fontsize=8)  # room for the line's title
         style.head(line[0], title)
         line[0].set_ylabel(view.y)
-        style.label_ends(line[-1], _ends(rows, methods), HIGH - 0.45)
-    for index, view in enumerate(views):
-        block = grid[index * len(lines) // len(views) : (index + 1) * len(lines) // len(views)]
+    for view, block in zip(views, np.split(grid, len(views)), strict=True):
         for way, column in zip(WAYS, block.T, strict=True):
             _share(column, known[view].rows[way])
             column[-1].set_xlabel(f"bytes {WAYS[way]}\n{known[view].x}")
+    for (view, _, setting), line in zip(lines, grid, strict=True):
+        if ends := _ends(view.rows.merge(setting, on=SETTING), methods):
+            style.label_ends(line[-1], ends, HIGH - 0.45)
     return figure
 
 
@@ -84,28 +91,25 @@ def _settings(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
     """The settings, by their titles, those without privacy first."""
     keys = rows[SETTING].drop_duplicates()
     keys = keys.sort_values([Column.EPSILON, Column.CASE], ascending=[False, True], na_position="first")
-    for place, (case, epsilon) in enumerate(keys.itertuples(index=False)):
+    for place, (case, epsilon, _) in enumerate(keys.itertuples(index=False)):
         clients = CLIENTS.get(case.removesuffix(SUMS), case.removesuffix(SUMS))
         noise = "noise shared under secure aggregation" if case.endswith(SUMS) else "noise at each client"
         yield clients + ("" if pd.isna(epsilon) else f", ε = {epsilon:g} with {noise}"), keys.iloc[[place]]
 
 
 def _panel(axes: Axes, rows: pd.DataFrame, way: str, methods: list[style.MethodStyle]) -> None:
-    axes.set(xscale="log", yscale="log")
-    if rows.empty:
-        return
     rows = rows.assign(dominated=dominated(rows.assign(high=-rows["low"], low=-rows["high"]), way))
     for method, series, x in style.series(rows, methods, way):
         mean, colour = series[Column.MEAN], method.colour
         axes.plot(x, mean, color=colour, linewidth=0.6, alpha=FADED)
-        bars = style.error_bars(series)
-        axes.errorbar(x, mean, yerr=bars, fmt="none", ecolor=colour, elinewidth=0.6, alpha=FADED)
+        axes.vlines(x, series["low"], series["high"], color=colour, linewidth=0.6, alpha=FADED)
         for behind, size in ((True, 2.6), (False, 5.0)):
             shown = (series["dominated"] == behind).to_numpy()
-            axes.plot(x[shown], mean[shown], linestyle="none", zorder=4, **method.marks(size))
+            if shown.any():
+                axes.plot(x[shown], mean[shown], linestyle="none", zorder=4, **method.marks(size))
     low, high = float(rows[Column.MEAN].min()), float(np.fmax(rows[Column.MEAN], rows["high"]).max())
     axes.set_ylim(0.8 * low, 1.15 * high)
-    style.plain_log(axes)
+    _logarithmic(axes, "y")
 
 
 def _ends(rows: pd.DataFrame, methods: list[style.MethodStyle]) -> list[style.End]:
@@ -120,7 +124,18 @@ def _ends(rows: pd.DataFrame, methods: list[style.MethodStyle]) -> list[style.En
 def _share(column: np.ndarray, x: pd.Series) -> None:
     """Give the panels of a column one x axis, with numbers at the lowest."""
     for axes in column:
-        if len(x):
+        if len(x):  # else nobody reaches the target
             axes.set_xlim(x.min() / 1.4, x.max() * 1.4)
-        style.plain_log(axes, "x")
+        _logarithmic(axes, "x")
         axes.tick_params(labelbottom=axes is column[-1])
+
+
+def _logarithmic(axes: Axes, which: Literal["x", "y"]) -> None:
+    """Make an axis logarithmic, with few ticks, from 1,000 on in thousands."""
+    axes.set(**{f"{which}scale": "log"})
+    axis: Axis = getattr(axes, f"{which}axis")
+    low, high = sorted(axis.get_view_interval())
+    fine = (1.0, 2.0, 5.0) if which == "x" else (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)
+    axis.set_major_locator(LogLocator(subs=fine if high < 10 * low else (1.0, 3.0) if high < 100 * low else (1.0,)))
+    axis.set_major_formatter(FuncFormatter(lambda tick, _: f"{tick / 1000:g} k" if tick >= 1000 else f"{tick:g}"))
+    axis.set_minor_locator(NullLocator())

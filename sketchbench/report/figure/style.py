@@ -294,23 +294,22 @@ def head(axes: Axes, text: str) -> None:
 
 
 def label_ends(axes: Axes, ends: Iterable[End], height: float, size: float = 5.5) -> None:
-    """Write the label of each line beside the axes, in its colour, with a thin line to its end. Labels are in the order
-    of the ends, and apart by a line's height, in axes that are about `height` inches high."""
+    """Write the label of each line beside the axes, with marker and colour, and with a thin line to its end. Labels are
+    in the order of the ends, and do not overlap, in logarithmic axes of final limits about `height` inches high."""
     ends = sorted(ends, key=lambda end: end.y)
-    place = axes.transScale.transform  # to a linear scale
-    low, high = (place((1, y))[1] for y in axes.get_ylim())
-    wanted = np.array([(place((1, end.y))[1] - low) / (high - low) for end in ends])
-    for end, y in zip(ends, apart(wanted, 1.2 * size / 72 / height), strict=True):
-        line = {"arrowstyle": "-", "color": end.style.colour, "linewidth": 0.4, "alpha": 0.5, "shrinkA": 0}
-        words: dict[str, Any] = {"color": end.style.colour, "fontsize": size, "va": "center", "annotation_clip": False}
-        axes.annotate(
-            end.style.label, (end.x, end.y), (1.06, y), textcoords="axes fraction", arrowprops=line, **words
-        )
+    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    wanted = np.array([np.log(end.y / bottom) / np.log(top / bottom) for end in ends])
+    for end, place in zip(ends, apart(wanted, 1.2 * size / 72 / height), strict=True):
+        x, y = right * (right / left) ** 0.05, bottom * (top / bottom) ** place
+        colour = end.style.colour
+        axes.plot([end.x, x], [end.y, y], color=colour, linewidth=0.4, alpha=0.5, clip_on=False)
+        axes.plot([x], [y], linestyle="none", clip_on=False, **end.style.marks(3.2))
+        axes.text(x, y, f"  {end.style.label}", color=colour, fontsize=size, va="center")
 
 
 def apart(wanted: np.ndarray, least: float) -> np.ndarray:
-    """Places in ascending order, at least `least` apart and as near to the wanted ones, which are ascending, as can be
-    (the isotonic regression of what is left of each): clusters are spread around their mean."""
+    """Places in ascending order from 0 on, at least `least` apart, and else as near to the wanted ones, which are
+    ascending, as can be (by isotonic regression): clusters are spread around their mean."""
     steps = least * np.arange(len(wanted))
     blocks: list[list[float]] = []  # mean and size
     for value in wanted - steps:
@@ -319,7 +318,7 @@ def apart(wanted: np.ndarray, least: float) -> np.ndarray:
             value, count = blocks.pop()
             mean, more = blocks[-1]
             blocks[-1] = [(mean * more + value * count) / (more + count), more + count]
-    return steps + np.repeat([mean for mean, _ in blocks], [int(count) for _, count in blocks])
+    return steps + np.repeat([max(mean, 0.0) for mean, _ in blocks], [int(count) for _, count in blocks])
 
 
 def stated(axes: Axes, x: pd.Series, y: pd.Series, **line: Any) -> None:
