@@ -20,7 +20,7 @@ from sketchbench.config import composition
 from sketchbench.dataset import digits, partition
 from sketchbench.dataset.dataset import Dataset, Split
 from sketchbench.federated import paired
-from sketchbench.federated.paired import PairedTrainings, RateChoice, RecordPrivacy, Rounds, Setting
+from sketchbench.federated.paired import PairedTrainings, RateChoice, Reached, RecordPrivacy, Rounds, Setting
 from sketchbench.measure.row import Row
 from sketchbench.model.networks import mlp
 from sketchbench.privacy.accountant import epsilon
@@ -49,6 +49,8 @@ SMALL = Frontier(
         rounds=6,
         judged=1,
         apart=1,
+        every=2,
+        images=1000,
         stack=4,
     ),
     privacy=RecordPrivacy(case="iid", epsilons=[8], distributed=[8], delta=1e-4, clip=1.0, accountant="pld"),
@@ -139,6 +141,38 @@ def test_what_is_lost_counts() -> None:
     gain = of("gain", found, case="one class")[0]
     assert gain["maximum"] < 0.3
     assert gain["count"] == 3
+
+
+def test_rounds_to_a_target() -> None:
+    """The first of the points at which it is reached, also where it is lost again; infinity for never."""
+    course = np.array([[0.1, 0.3, 0.1], [0.5, 0.2, 0.1], [0.4, 0.6, 0.2]])
+    reached = Reached(course[0], course[-1], course, 0, 1, 1.0, 0.1)
+    np.testing.assert_array_equal(reached.rounds_to(np.array([0.5, 0.3, 0.3]), 4), [8, 4, np.inf])
+    empty = reached._replace(course=course[:0])
+    assert np.isinf(empty.rounds_to(np.zeros(3), 4)).all()
+
+
+def test_rounds_to_the_target_of_the_training_beside() -> None:
+    """That without compression, less the loss that is allowed; where it is never reached there is no number."""
+    found = changed(
+        compressor=Plain, compression=1, training_rounds=20, privacy_epsilons=[], privacy_distributed=[]
+    ).run()
+    assert [row["count"] for row in of("reached", found)] == [3, 3]
+    assert all(row["value"] in (10, 12, 14, 16, 18, 20) for row in of("rounds_to_target", found))
+    useless = changed(compressor=RandomK, compression=200, training_rounds=20, judging_budgets=[200]).run()
+    assert of("reached", useless, case="one class")[0]["count"] == 0
+    assert of("rounds_to_target", useless, case="one class")[0]["status"] == "unfinished"
+
+
+def test_accuracies_are_of_so_many_test_images() -> None:
+    """The same ones for all methods; the task's data set stays whole."""
+    few, all_ = trainings(training=dataclasses.replace(SMALL.training, images=100)), trainings()
+    kept = few.clients("iid", [0]).test[0]
+    assert (len(kept), len(all_.clients("iid", [0]).test[0])) == (100, 360)
+    whole = {image.tobytes() for image in all_.clients("iid", [0]).test[0]}
+    assert all(image.tobytes() in whole for image in kept)
+    np.testing.assert_array_equal(kept, few.clients("one class", [1]).test[0])
+    assert len(few._held_out.test.labels) == 100
 
 
 @pytest.mark.parametrize("setting", [Setting("iid"), Setting("iid", 8.0)])
