@@ -73,7 +73,8 @@ def _of_data(data: str, scale: Scale, rows: pd.DataFrame, catalogue: Mapping[str
 
 def _read(scale: Scale, catalogue: Mapping[str, Entry]) -> pd.DataFrame:
     frontier = read(scale.reports / "frontier.csv", scale.name).assign(scale=scale.name)
-    return frontier.fillna({"data": catalogue[TRAINING].at(scale.name).data})
+    known = catalogue[TRAINING].at(scale.name).data  # of reports by older code
+    return frontier.assign(data=frontier["data"].astype(object).fillna(known))
 
 
 def title(data: str) -> str:
