@@ -12,7 +12,18 @@ from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.report.evidence.outcomes import Scale, read_outcomes
 from sketchbench.report.figure.catalogue import Entry, read_catalogue
 from sketchbench.report.frontier import STUDIES, TRAINING
-from sketchbench.report.frontier.advise import CHOICES, DEALT, SAMPLED, SIZES, TOY, WORD, clients_of, described, fit, shares
+from sketchbench.report.frontier.advise import (
+    CHOICES,
+    DEALT,
+    SAMPLED,
+    SIZES,
+    TOY,
+    WORD,
+    clients_of,
+    described,
+    fit,
+    shares,
+)
 from sketchbench.report.frontier.cells import COUNTS, MEANINGS, MEASURED, SUMS, read
 from sketchbench.site import figures
 from sketchbench.site.lists import Column, Kind, listing
@@ -42,13 +53,13 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
     frontier = pd.concat(frames, ignore_index=True)
     measured = frontier[frontier["accuracy"].notna()]
     yield Asset(SCRIPT, (HERE / SCRIPT).read_bytes())
-    own = list(frontier.groupby(["data", "scale"], sort=False))
+    own = {(str(data), str(name)): rows for (data, name), rows in frontier.groupby(["data", "scale"], sort=False)}
     blocks = [INTRODUCTION, _question(measured), "## Data sets { #data }"]
-    blocks += [f"- [{title(data)}]({address(data)}): {_sizes(rows)}" for (data, _), rows in own]
+    blocks += [f"- [{title(data)}]({address(data)}): {_sizes(rows)}" for (data, _), rows in own.items()]
     blocks += ["## Decide by these rules { #decisions }", DECISIONS, *_decisions(scales, conf)]
     blocks += ["## All measurements { #measured }", listing("frontier", columns(measured), _rows(measured))]
     yield Page("frontier.md", "Which compressor at N bytes?", "\n\n".join(blocks))
-    for (data, name), rows in own:
+    for (data, name), rows in own.items():
         scale = next(scale for scale in scales if scale.name == name)
         yield from _of_data(data, scale, rows, catalogue)
 
@@ -116,7 +127,8 @@ def _question(measured: pd.DataFrame) -> str:
     )
     levels = dict.fromkeys(one["epsilon"] for one in settings)
     options = "".join(f'<option value="{level}">{_level(str(level))}</option>' for level in levels)
-    about = json.dumps({"settings": settings, "word": WORD, "sizes": SIZES}, ensure_ascii=False).replace("<", "\\u003c")
+    about = json.dumps({"settings": settings, "word": WORD, "sizes": SIZES}, ensure_ascii=False)
+    about = about.replace("<", "\\u003c")
     nbytes = 2 * WORD * first["d"] // FEATURED
     said = f"{nbytes} bytes are 1/{FEATURED} of those up and down. Measured on {first['words']}: {fitting[-1]['text']}"
     return (
@@ -182,7 +194,8 @@ def budgets(measured: pd.DataFrame) -> Iterator[str]:
     """The most accurate compressor of each setting at each share of the bytes of both ways, halved from line to line as
     long as anything fits; a line like the one above it is left out."""
     settings = [(key, rows, shares(rows)) for key, rows in _settings(measured)]
-    head = "".join(f"<th>{escape(_case(case))}, {_level(_epsilon(epsilon))}</th>" for (case, epsilon, *_), *_ in settings)
+    titles = [f"{_case(case)}, {_level(_epsilon(epsilon))}" for (case, epsilon, *_), *_ in settings]
+    head = "".join(f"<th>{escape(title)}</th>" for title in titles)
     lines, part = [], 1
     before: list[str] = []
     while any((own <= 1 / part).any() for *_, own in settings):

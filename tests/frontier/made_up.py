@@ -26,7 +26,9 @@ def accuracy(method: str, compression: float, case: str, epsilon: float | None) 
 
 def to_target(row: Row, lost: float) -> Row:
     """Ten rounds for each hundredth of accuracy that is lost, up to a tenth of all of it."""
-    return row.number(round(1000 * lost)) if lost < 0.1 else row.without_number("unfinished", "fewer than half reach it")
+    if lost < 0.1:
+        return row.number(round(1000 * lost))
+    return row.without_number("unfinished", "fewer than half reach it")
 
 
 def frame(rows: list[tuple[str, float, Row]]) -> pd.DataFrame:

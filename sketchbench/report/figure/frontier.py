@@ -1,4 +1,4 @@
-"""Compressors at equal bytes: the error that each leaves, and the rounds that it takes, by three ways to count bytes."""
+"""Compressors at equal bytes, counted in three ways: the error that each leaves, and the rounds that it takes."""
 
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
@@ -62,10 +62,10 @@ def draw(tables: dict[str, pd.DataFrame], views: Sequence[str] = ("round",)) -> 
             axes.set_title(" ", fontsize=8)  # room for the line's title
         style.head(line[0], title)
         line[0].set_ylabel(view.y)
-    for view, block in zip(views, np.split(grid, len(views)), strict=True):
+    for name, block in zip(views, np.split(grid, len(views)), strict=True):
         for way, column in zip(WAYS, block.T, strict=True):
-            _share(column, known[view].rows[way])
-            column[-1].set_xlabel(f"bytes {WAYS[way]}\n{known[view].x}")
+            _share(column, known[name].rows[way])
+            column[-1].set_xlabel(f"bytes {WAYS[way]}\n{known[name].x}")
     for (view, _, setting), line in zip(lines, grid, strict=True):
         if ends := _ends(view.rows.merge(setting, on=SETTING), methods):
             style.label_ends(line[-1], ends, HIGH - 0.45)
@@ -81,10 +81,11 @@ def _errors(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _to_target(accuracy: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     """Rounds to the target in the place of accuracies, without intervals, and the bytes of so many rounds."""
-    rounds = style.select(rows[rows[Column.VALUE].notna()], quantity="rounds_to_target")
-    both = accuracy.drop(columns=[Column.VALUE]).merge(rounds[[*KEYS, Column.VALUE]], on=KEYS)
+    reached = style.select(rows[rows[Column.VALUE].notna()], quantity="rounds_to_target")
+    both = accuracy.drop(columns=[Column.VALUE]).merge(reached[[*KEYS, Column.VALUE]], on=KEYS)
     rounds = both[Column.VALUE]
-    return both.assign(**{str(way): both[way] * rounds for way in WAYS}, **dict.fromkeys(style.MEASURED, rounds))
+    measured = {str(name): rounds for name in style.MEASURED} | {str(way): both[way] * rounds for way in WAYS}
+    return both.assign(**measured)
 
 
 def _settings(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:

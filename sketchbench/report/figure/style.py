@@ -315,9 +315,9 @@ def apart(wanted: np.ndarray, least: float) -> np.ndarray:
     for value in wanted - steps:
         blocks.append([float(value), 1])
         while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
-            value, count = blocks.pop()
-            mean, more = blocks[-1]
-            blocks[-1] = [(mean * more + value * count) / (more + count), more + count]
+            mean, count = blocks.pop()
+            other, more = blocks[-1]
+            blocks[-1] = [(other * more + mean * count) / (more + count), more + count]
     return steps + np.repeat([max(mean, 0.0) for mean, _ in blocks], [int(count) for _, count in blocks])
 
 

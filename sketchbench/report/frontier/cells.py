@@ -153,10 +153,10 @@ def _described(table: pd.DataFrame, trained: Trained | None) -> pd.DataFrame:
         return rows.assign(data=np.nan, clients=np.nan, taking_part=np.nan, command="")
     case = rows[Column.CASE].str.removesuffix(SUMS).str.removesuffix(", private")
     clients = case.map(trained.clients)
-    cells = list(zip(rows[Column.METHOD], rows[Column.COMPRESSION], strict=True))
-    commands = {cell: trained.command(*cell) for cell in set(cells)}
-    taking_part = case.map(trained.taking_part).fillna(clients)
-    return rows.assign(data=trained.data, clients=clients, taking_part=taking_part, command=[*map(commands.get, cells)])
+    own = list(zip(rows[Column.METHOD], rows[Column.COMPRESSION], strict=True))
+    made = {cell: trained.command(*cell) for cell in set(own)}
+    taking_part, commands = case.map(trained.taking_part).fillna(clients), [made[cell] for cell in own]
+    return rows.assign(data=trained.data, clients=clients, taking_part=taking_part, command=commands)
 
 
 def by_setting(trained: pd.DataFrame) -> pd.DataFrame:
