@@ -75,6 +75,8 @@ class Frontier(Checked):
     `reached`: in how many trainings the accuracy was seen to reach the target, that of the same training without
     compression at its end less `judging.great_loss`; bound: 1/2.
     `rounds_to_target`: the rounds after which at least half of the trainings have reached it; `unfinished` if fewer do.
+    `below_local`, with distributed noise: in how many trainings the accuracy is at most that without compression and
+    with local noise at the same ε; bound: 1/2.
     `diverged`: the number of trainings that diverged; bound: 1/2.
     `rate`: the learning rate.
     `spent`, with privacy: an upper bound of ε once the trainings that chose the rate count, too; held-out images count
@@ -131,6 +133,10 @@ class Frontier(Checked):
             reference = pairs.get(Setting(self.privacy.case))
             for setting in group:
                 rows += self._rows(setting, pairs[setting], reference and reference.plain)
+                local = pairs.get(setting._replace(distributed=False))
+                if setting.distributed and local:
+                    below = int((pairs[setting].compressed.end <= local.plain.end).sum())
+                    rows.append(self._row("below_local", setting, bound=MEDIAN).counted(below, self.trials))
         return [row.replace(**about) for row in rows]
 
     @property

@@ -212,6 +212,27 @@ def test_distributed_noise_takes_a_linear_compressor() -> None:
         pair(TopK, Setting("iid", 8.0, True))
 
 
+def test_shared_noise_beside_local_noise_without_compression(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the same trial and the same ε: no row without one of them, and equal accuracies are not above."""
+    made = changed(compressor=RandomK, training_cases=["iid"], privacy_epsilons=[8, 1], privacy_distributed=[8])
+    start = np.array([0.1, 0.1, 0.1])
+    ends = {None: [0.9, 0.9, 0.9], 8.0: [0.3, 0.4, 0.5], 1.0: [0.2, 0.2, 0.2]}
+
+    def pairs(self: PairedTrainings, settings: Any, compressor: Any) -> dict[Setting, paired.Pair]:
+        def reached(end: list[float]) -> Reached:
+            return Reached(start, np.array(end), np.array([end]), 0, 1, 1.0, 0.1)
+
+        shared = reached([0.6, 0.4, 0.1])
+        plain = {setting: reached(ends[setting.epsilon]) for setting in settings}
+        return {one: paired.Pair(plain[one], shared if one.distributed else plain[one], 1.0, 9.0) for one in settings}
+
+    monkeypatch.setattr(PairedTrainings, "pairs", pairs)
+    (row,) = of("below_local", made.run())
+    assert (row["case"], row["epsilon"], row["count"], row["trials"]) == ("iid, secure aggregation", 8.0, 2, 3)
+    alone = changed(compressor=RandomK, privacy_epsilons=[], privacy_distributed=[8]).run()
+    assert not of("below_local", alone)
+
+
 def test_the_choice_of_the_rate_spends_privacy() -> None:
     """Three rates for 2 rounds and two for 4, twice each, are 28 rounds more; held-out images make clients smaller."""
     choice = RateChoice(rates=[0.1, 0.2, 0.4], first=2, kept=2, rounds=4, trials=2)
