@@ -136,7 +136,7 @@ def _logarithmic(axes: Axes, which: Literal["x", "y"]) -> None:
     axes.set(**{f"{which}scale": "log"})
     axis: Axis = getattr(axes, f"{which}axis")
     low, high = sorted(axis.get_view_interval())
-    fine = (1.0, 2.0, 5.0) if which == "x" else (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)
-    axis.set_major_locator(LogLocator(subs=fine if high < 10 * low else (1.0, 3.0) if high < 100 * low else (1.0,)))
+    ticks = {100.0: (1.0, 3.0), 10.0: (1.0, 2.0, 5.0), 4.0 if which == "x" else 10.0: (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)}
+    axis.set_major_locator(LogLocator(subs=next((ticks[span] for span in sorted(ticks) if high < span * low), (1.0,))))
     axis.set_major_formatter(FuncFormatter(lambda tick, _: f"{tick / 1000:g} k" if tick >= 1000 else f"{tick:g}"))
     axis.set_minor_locator(NullLocator())

@@ -127,9 +127,10 @@ def advise(question: Question, frontier: pd.DataFrame) -> Answer:
             f"{math.ceil(least * full)} bytes can be spoken of"
         )
     choices = fitting.head(CHOICES)
-    level = int((choices["accuracy_high"] >= choices["accuracy_low"].iloc[0]).sum())
-    if level > 1:
-        notes.append(f"The intervals of the first {level} overlap: which is more accurate is open.")
+    level = choices["accuracy_high"].iloc[1:] >= choices["accuracy_low"].iloc[0]
+    if level.any():
+        which = " and ".join(str(place) for place, same in enumerate(level, 2) if same)
+        notes.append(f"The interval of 1 overlaps with that of {which}: which is more accurate is open.")
     return Answer(choices, described(first), notes)
 
 
@@ -170,7 +171,7 @@ def _of_clients(rows: pd.DataFrame, question: Question) -> tuple[pd.DataFrame, l
     try:
         choose("clients", question.case, [name for name in known if not name.endswith(SUMS)])
     except ValueError as error:
-        raise AdviceError(f"{error}: these were measured") from None
+        raise AdviceError(str(error)) from None
     return rows[rows["case"] == case], []
 
 
@@ -188,10 +189,12 @@ def _private(rows: pd.DataFrame, epsilon: float | None) -> tuple[pd.DataFrame, l
 
 
 def _nearest(rows: pd.DataFrame, question: Question) -> pd.DataFrame:
-    """The rows of the network that is nearest in size, by ratio."""
+    """The rows of the network that is nearest in size, by ratio, on one data set."""
     apart = np.abs(np.log(rows["d"].astype(float) / question.parameters))
     if len(rows) and (question.any_size or apart.min() <= math.log(SIZES)):
-        return rows[apart == apart.min()]
+        nearest = rows[apart == apart.min()]
+        data = nearest["data"].astype(object).fillna("")
+        return nearest[data == data.iloc[0]]
     sizes = ", ".join(f"{size:,.0f}" for size in sorted(rows["d"].unique()))
     raise AdviceError(
         f"networks of {sizes or 'no'} parameters were measured, and {question.parameters} are more than {SIZES:g} "
