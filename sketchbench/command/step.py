@@ -174,9 +174,12 @@ def compare_printed(tables: Sequence[Path], printed: Path, verdicts: Path, scale
 @CSV
 def join_frontier(tables: Sequence[Path], scale: str, csv: Path) -> None:
     """Join the frontier's tables."""
+    from sketchbench.plan.trained import trained
+    from sketchbench.report.frontier import TRAININGS
     from sketchbench.report.frontier.cells import join
 
-    join(tables, scale, csv)
+    studies = [path.stem for path in tables if path.stem in TRAININGS]
+    join(tables, scale, csv, {study: trained(study, scale) for study in studies})
 
 
 @command.command("benchmarks")

@@ -151,12 +151,16 @@ class Problem:
         make = instantiate(self._task["model"], _convert_="all")
         return initialise(lambda: make(shape=self.data.shape, classes=self.data.classes), self.seed)
 
+    @cached_property
+    def clients(self) -> dict[str, int]:
+        """The number of clients, by case."""
+        made = {case: instantiate(dict(node), _convert_="all") for case, node in self.partitions.items()}
+        return {case: len(deal(make, self.data.train.labels, 0)) for case, make in made.items()}
+
     @property
     def stack(self) -> int:
         """Trainings at once, of whose clients' updates a single array takes at most STACK bytes."""
-        made = [instantiate(dict(node), _convert_="all") for node in self.partitions.values()]
-        clients = max(len(deal(make, self.data.train.labels, 0)) for make in made)
-        return max(1, min(FULL.trials, STACK // (clients * self.layout.nbytes)))
+        return max(1, min(FULL.trials, STACK // (max(self.clients.values()) * self.layout.nbytes)))
 
     def place(self, hours: float) -> Path:
         """The folder of the records of this problem, with these images, and of the size for so many hours."""
@@ -407,7 +411,8 @@ def write(problem: Problem, runs: Sequence[Run], scale: Scale, command: str) -> 
     ]
     table = scale.reports / "tables" / f"{TRAINING}.csv"
     joining.make(TRAINING, entries, scale.name, table)
-    cells.join([table], scale.name, scale.reports / "frontier.csv", command)
+    trained = cells.Trained(problem.data.label, problem.clients, {}, lambda *_: command)
+    cells.join([table], scale.name, scale.reports / "frontier.csv", {TRAINING: trained})
     figure = replace(read_catalogue(CONF / "figure")[TRAINING], data=describe(problem), scales={})
     svg, png = (scale.reports / "figures" / f"{TRAINING}.{kind}" for kind in ("svg", "png"))
     drawing.make(TRAINING, figure, [table], scale.name, svg=svg, png=png)

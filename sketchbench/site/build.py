@@ -141,7 +141,11 @@ def _front_matter(page: Page) -> str:
 
 def mkdocs_config(pages: Sequence[Page], source: Path, target: Path) -> dict[str, Any]:
     """The configuration of MkDocs: mkdocs.yml beside this file, with the folders, styles, scripts and navigation."""
-    top = [{NAMES.get(page.path, page.title): page.path} for page in pages if "/" not in page.path]
+    named = [{NAMES.get(page.path, page.title): page.path} for page in pages if "/" not in page.path]
+    frontier = [entry for entry in named if next(iter(entry.values())).startswith("frontier")]
+    top: list[dict[str, Any]] = [entry for entry in named if entry not in frontier[1:]]
+    if len(frontier) > 1:
+        top[top.index(frontier[0])] = {NAMES["frontier.md"]: frontier}
     docs = [entry for place in DOCS for entry in _entries(source / place, source)]
     return {
         "INHERIT": str(HERE / "mkdocs.yml"),

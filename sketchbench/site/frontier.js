@@ -2,27 +2,28 @@
 (() => {
   const form = document.getElementById("question");
   const place = document.getElementById("answer");
-  const { answers, word, sizes } = JSON.parse(document.getElementById("answers").textContent);
+  const { settings, word, sizes } = JSON.parse(document.getElementById("answers").textContent);
 
   const reply = () => {
     const asked = Object.fromEntries(new FormData(form));
     const [bytes, parameters] = [Number(asked.bytes), Number(asked.parameters)];
     if (!(bytes > 0 && parameters > 0)) return "Say how many bytes, and of how many parameters the network is.";
-    const ratio = (word * parameters) / bytes;
-    const share = `${bytes} bytes are 1/${Number(ratio.toPrecision(3))} of an update. `;
-    const setting = answers.filter((answer) => answer.case === asked.case && answer.epsilon === asked.epsilon);
-    if (!setting.length) return `${share}Privacy was not measured for clients like these.`;
-    const apart = (answer) => Math.abs(Math.log(answer.d / parameters));
-    const near = Math.min(...setting.map(apart));
-    const fits = setting.filter((answer) => apart(answer) === near && answer.compression >= ratio * (1 - 1e-9));
+    const share = bytes / (2 * word * parameters);
+    const said = `${bytes} bytes are 1/${Number((1 / share).toPrecision(3))} of those up and down. `;
+    const alike = settings.filter((one) => one.case === asked.case && one.epsilon === asked.epsilon);
+    if (!alike.length) return `${said}This privacy was not measured for clients like these.`;
+    const apart = (one) => Math.abs(Math.log(one.d / parameters));
+    const near = alike.reduce((one, other) => (apart(other) < apart(one) ? other : one));
+    const fits = near.answers.filter((answer) => answer.share <= share * (1 + 1e-9));
+    const where = `Measured on ${near.words}`;
     if (!fits.length) {
-      const least = Math.max(...setting.map((answer) => answer.compression));
-      return `${share}The least that was measured is 1/${least}.`;
+      const least = Number((1 / near.answers[0].share).toPrecision(3));
+      return `${said}${where}; the least that was measured is 1/${least}.`;
     }
-    const found = fits.reduce((one, other) => (other.compression < one.compression ? other : one));
-    const only = `Measured on ${found.d} parameters only: the ratio of bytes alone speaks. `;
-    const far = near > Math.log(sizes) ? only : "";
-    return share + far + found.text;
+    const times = Number((parameters / near.d).toPrecision(3));
+    const far = apart(near) > Math.log(sizes) ? ", so that the ratio of bytes is all that speaks" : "";
+    const differs = times === 1 ? "" : `; yours has ${times} times as many parameters${far}`;
+    return `${said}${where}${differs}: ${fits[fits.length - 1].text}`;
   };
 
   form.addEventListener("input", () => { place.innerHTML = reply(); });

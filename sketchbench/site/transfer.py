@@ -9,6 +9,7 @@ from sketchbench.measure.column import Column
 from sketchbench.report.evidence import transfer
 from sketchbench.report.evidence.outcomes import Scale
 from sketchbench.report.frontier import TRAINING
+from sketchbench.report.frontier.cells import read
 from sketchbench.report.table.reading import read_table
 from sketchbench.site import figures, frontier
 from sketchbench.site.lists import listing
@@ -16,14 +17,14 @@ from sketchbench.site.page import Asset, Page
 from sketchbench.site.verdicts import badge, escape, number, prose
 
 CAPTION = """\
-Test error after training over the bytes that a client sends in a round. A large marker: no other compressor sends as
-little and is more accurate beyond both intervals."""
+Test error after training over the bytes that a client sends, receives, and both, in a round. A large marker: no other
+compressor takes as few of these bytes and is more accurate beyond both intervals."""
 
 
 def pages(own: Sequence[Scale], ours: Scale, conf: Path) -> Iterator[Page | Asset]:
     """The pages of a user's own frontiers, with their pictures; `ours` are the project's verdicts."""
     for scale in own:
-        measured = read_table(scale.reports / "frontier.csv", "frontier", scale=scale.name).assign(scale=scale.name)
+        measured = read(scale.reports / "frontier.csv", scale.name).assign(scale=scale.name)
         measured = measured[measured["accuracy"].notna()]
         rows, picture = transfer.beside(scale, ours, conf), figures.asset(scale, TRAINING)
         yield picture

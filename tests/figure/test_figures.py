@@ -11,13 +11,16 @@ import pandas as pd
 import pytest
 import seaborn as sns
 import yaml
+from examples import examples
+from hypothesis import given
+from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 from whole_plan import whole_plan
 
 from sketchbench.command.main import main
 from sketchbench.config.study import NO_METHOD
 from sketchbench.report import seal
-from sketchbench.report.figure import drawing, foot, saving, style
+from sketchbench.report.figure import drawing, foot, frontier, saving, style
 from sketchbench.report.figure.catalogue import read_catalogue
 from sketchbench.report.figure.theme import theme
 from sketchbench.run.execution import execute
@@ -194,3 +197,40 @@ def test_the_theme_is_seaborns() -> None:
     assert said.keys() - ours.keys() == {"font.sans-serif", "image.cmap"}
     for key in ("lines.linewidth", "lines.markersize", "patch.linewidth"):
         assert ours[key] == pytest.approx(seaborns.get(key, mpl.rcParamsDefault[key])), key
+
+
+@examples(30)
+@given(wanted=st.lists(st.floats(0, 1), min_size=1, max_size=12).map(sorted), least=st.floats(0.001, 0.2))
+def test_labels_at_the_ends_of_lines_do_not_overlap(wanted: list[float], least: float) -> None:
+    placed = style.apart(np.array(wanted), least)
+    assert placed.min() >= -1e-12
+    assert (np.diff(placed) >= least - 1e-9).all()
+    if (np.diff(wanted) >= least).all():
+        assert placed == pytest.approx(wanted)  # those that are apart stay
+
+
+def test_looks_of_compressors() -> None:
+    """Each of the project's compressors has a look of its own, in colour and without: no marker stands twice."""
+    names = sorted(path.stem for path in (CONF / "compressor").glob("*.yaml"))
+    looks = style.methods(pd.DataFrame({"method": names, "label": names}), looks=style.COMPRESSOR_LOOKS)
+    assert {look.group for look in looks} == {"Compressors"}
+    assert len({(look.marker, look.filled) for look in looks}) == len(names)
+    assert not {(look.marker, look.colour, look.filled) for look in looks} & set(style.SPARE)
+    for name in ("srht", "count_sketch", "gaussian"):
+        assert style.COMPRESSOR_LOOKS[name][1] == style.LOOKS[name][1]
+
+
+def test_points_of_the_frontier_stand_at_their_bytes() -> None:
+    """In all three ways to count, in a round and to the target."""
+    columns = {"method": "top_k", "label": "Top-K", "compression": 4.0, "case": "iid", "d": 100}
+    accuracy = {**columns, "quantity": "accuracy", "mean": 0.9, "sd": 0.01, "skewness": 0.0, "trials": 24}
+    accuracy |= {"bytes_up": 40, "bytes_down": 300}
+    target = {**columns, "quantity": "rounds_to_target", "value": 7.0}
+    drawn = frontier.draw({"frontier": pd.DataFrame([accuracy, target])}, ["round", "target"])
+    points = [
+        {(float(x), round(float(y), 9)) for line in axes.lines for x, y in zip(*line.get_data(), strict=True)}
+        for axes in drawn.axes
+    ]
+    for place, nbytes in enumerate((40, 300, 340)):
+        assert (nbytes, 0.1) in points[place]
+        assert (7 * nbytes, 7.0) in points[3 + place]

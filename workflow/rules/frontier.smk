@@ -22,7 +22,7 @@ rule frontier:
         runtime=lambda wildcards, attempt: 3 * attempt,
     params:
         scale=config["scale"],
-        code=CODE(("sketchbench.report.frontier.cells",)),
+        code=CODE(("sketchbench.plan.trained", "sketchbench.report.frontier.cells")),
     message:
         "the frontier of compressors"
     shell:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import matplotlib.style
 import numpy as np
@@ -69,24 +69,38 @@ RECOVERY_LOOKS: dict[str, Look] = {  # by name in conf/recovery
     "desketch_count_sketch": ("Recoveries", COLOURS[3], "^", False),
     "desketch_srht": ("Recoveries", COLOURS[2], "D", False),
 }
-COMPRESSOR_LOOKS: dict[str, Look] = {  # by name in conf/compressor
+# By name in conf/compressor. Compressors of a family share a colour: sparsification, quantisation, rotation and
+# quantisation, low rank, and the sketches, as above. Markers differ within all of them, for those who see no colours.
+COMPRESSOR_LOOKS: dict[str, Look] = {
     "none": ("Compressors", "black", "*", True),
-    "float16": ("Compressors", "0.45", "P", True),
-    "int8": ("Compressors", "0.45", "P", False),
+    "float16": ("Compressors", COLOURS[4], "P", True),
+    "int8": ("Compressors", COLOURS[4], "P", False),
+    "natural": ("Compressors", COLOURS[4], "v", False),
+    "qsgd": ("Compressors", COLOURS[4], "h", False),
+    "qsgd_buckets": ("Compressors", COLOURS[4], "h", True),
+    "sign": ("Compressors", COLOURS[4], "X", True),
+    "sign_vote": ("Compressors", COLOURS[4], "X", False),
+    "eden": ("Compressors", "#332288", "d", True),
+    "top_k": ("Compressors", COLOURS[1], "s", True),
+    "top_k_coded": ("Compressors", COLOURS[1], "D", True),
+    "random_k": ("Compressors", COLOURS[1], "s", False),
+    "random_k_shuffled": ("Compressors", COLOURS[1], "d", False),
+    "ef21": ("Compressors", COLOURS[1], "<", True),
+    "ef21_random_k": ("Compressors", COLOURS[1], "<", False),
+    "power_sgd": ("Compressors", COLOURS[8], ">", True),
     "srht": ("Compressors", COLOURS[2], "D", False),
     "count_sketch": ("Compressors", COLOURS[3], "^", False),
-    "gaussian": ("Compressors", COLOURS[0], "o", False),
-    "fiht": ("Compressors", COLOURS[0], "o", True),
     "count_sketch_feedback": ("Compressors", COLOURS[3], "^", True),
     "fetch_sgd": ("Compressors", COLOURS[3], "v", True),
+    "gaussian": ("Compressors", COLOURS[0], "o", False),
+    "fiht": ("Compressors", COLOURS[0], "o", True),
+    "fiht_signs": ("Compressors", COLOURS[0], "H", True),
+    "fiht_shuffled": ("Compressors", COLOURS[0], "H", False),
     "sketched_layers": ("Compressors", COLOURS[5], "p", True),
-    "top_k": ("Compressors", COLOURS[1], "s", True),
-    "random_k": ("Compressors", COLOURS[1], "s", False),
-    "qsgd": ("Compressors", COLOURS[4], "h", False),
-    "sign": ("Compressors", COLOURS[4], "X", True),
-    "power_sgd": ("Compressors", COLOURS[8], ">", True),
 }
-SPARE = list(itertools.product("<8dHP", (COLOURS[7], COLOURS[6], *COLOURS[:6]), (True, False)))
+_SPARE = itertools.product("<8dHP", (COLOURS[7], COLOURS[6], *COLOURS[:6]), (True, False))
+_TAKEN = {(marker, colour, filled) for _, colour, marker, filled in COMPRESSOR_LOOKS.values()}
+SPARE = [look for look in _SPARE if look not in _TAKEN]
 
 
 @dataclass(frozen=True)
@@ -114,6 +128,14 @@ class MethodStyle:
             "markeredgecolor": self.colour,
             "markeredgewidth": 0.8,
         }
+
+
+class End(NamedTuple):
+    """The end of a method's line, in data coordinates."""
+
+    style: MethodStyle
+    x: float
+    y: float
 
 
 def methods(*tables: pd.DataFrame, looks: Mapping[str, Look] = LOOKS) -> list[MethodStyle]:
@@ -264,6 +286,39 @@ def curve(axes: Axes, x: ArrayLike, rows: pd.DataFrame, *, band: float = 0.2, **
     intervals as a band of this opacity."""
     axes.plot(x, rows[Column.MEAN], **line)
     axes.fill_between(x, rows["low"], rows["high"], color=line["color"], alpha=band, linewidth=0)
+
+
+def head(axes: Axes, text: str) -> None:
+    """Write the title of a line of panels above its first, from its left edge on, without room of its own."""
+    axes.text(0, 1.04, text, fontsize=8, transform=axes.transAxes).set_in_layout(False)
+
+
+def label_ends(axes: Axes, ends: Iterable[End], height: float, size: float = 5.5) -> None:
+    """Write the label of each line beside the axes, with marker and colour, and with a thin line to its end. Labels are
+    in the order of the ends, and do not overlap, in logarithmic axes of final limits about `height` inches high."""
+    ends = sorted(ends, key=lambda end: end.y)
+    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    wanted = np.array([np.log(end.y / bottom) / np.log(top / bottom) for end in ends])
+    for end, place in zip(ends, apart(wanted, 1.2 * size / 72 / height), strict=True):
+        x, y = right * (right / left) ** 0.05, bottom * (top / bottom) ** place
+        colour = end.style.colour
+        axes.plot([end.x, x], [end.y, y], color=colour, linewidth=0.4, alpha=0.5, clip_on=False)
+        axes.plot([x], [y], linestyle="none", clip_on=False, **end.style.marks(3.2))
+        axes.text(x, y, f"  {end.style.label}", color=colour, fontsize=size, va="center")
+
+
+def apart(wanted: np.ndarray, least: float) -> np.ndarray:
+    """Places in ascending order from 0 on, at least `least` apart, and else as near to the wanted ones, which are
+    ascending, as can be (by isotonic regression): clusters are spread around their mean."""
+    steps = least * np.arange(len(wanted))
+    blocks: list[list[float]] = []  # mean and size
+    for value in wanted - steps:
+        blocks.append([float(value), 1])
+        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
+            mean, count = blocks.pop()
+            other, more = blocks[-1]
+            blocks[-1] = [(other * more + mean * count) / (more + count), more + count]
+    return steps + np.repeat([max(mean, 0.0) for mean, _ in blocks], [int(count) for _, count in blocks])
 
 
 def stated(axes: Axes, x: pd.Series, y: pd.Series, **line: Any) -> None:

@@ -2,5 +2,6 @@
 
 # The studies that the frontier is joined from.
 TRAINING, LEAKAGE, COST, CONTRACT = "frontier", "frontier_leakage", "frontier_cost", "compressor_contract"
-SAMPLED = "frontier_sampled"
-STUDIES = (TRAINING, SAMPLED, LEAKAGE, COST, CONTRACT)
+SAMPLED, IMAGES = "frontier_sampled", "frontier_cifar10"
+TRAININGS = (TRAINING, SAMPLED, IMAGES)
+STUDIES = (*TRAININGS, LEAKAGE, COST, CONTRACT)

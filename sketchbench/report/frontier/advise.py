@@ -1,81 +1,178 @@
-"""Which compressors fit a budget of bytes, by the measured frontier."""
+"""Which compressors fit a budget of bytes, by the measured frontier that is nearest to a question."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
+
+from sketchbench.measure.column import Column
+from sketchbench.parameters import choose
+from sketchbench.report.frontier import COST
+from sketchbench.report.frontier.cells import SUMS, WAYS, read
+from sketchbench.report.table import times
 
 WORD = 4  # bytes of a float32
 FRONTIERS = (Path("reports/frontier.csv"), Path("reports/paper/frontier.csv"))
-CASES = ("iid", "one class")
+SAMPLED = "sampled"  # the case of clients that are drawn for a round
 SIZES = 10.0  # times more or fewer parameters than measured that an answer still speaks of
-LEAKS = ("leak_server", "rounds_server", "rounds_sum")
-SHOWN = ("label", "bytes_up", "bytes_down", "accuracy", "interval", "loss", *LEAKS, "adds_up")
-FORMATS = {"bytes_up": ".0f", "bytes_down": ".0f", "leak_server": "+.1f", "rounds_server": ".0f", "rounds_sum": ".0f"}
+CHOICES = 3
+TOY = "digits"  # data that are too small to speak of others
+DEALT = {"iid": "images dealt out at random", "one class": "of one class each", SAMPLED: "of one class each"}  # by case
+# What a choice tells, by the words that people read.
+SHOWN = {
+    "compressor": "label",
+    "share of bytes sent": "share",
+    "accuracy": "accuracy",
+    "lost by compression": "loss",
+    "bytes up": "bytes_up",
+    "bytes down": "bytes_down",
+    "bytes up and down": "bytes_both",
+    "client memory, bytes": "client_bytes",
+    "time of a round, over plain": "round_time",
+    "rounds to target": "rounds_to_target",
+    "bytes to target, up": "target_up",
+    "bytes to target, down": "target_down",
+    "bytes to target, sum": "target_both",
+    "rounds until visible": "rounds_server",
+    "the same, of sums": "rounds_sum",
+    "messages can be summed": "adds_up",
+}
+# Of a choice in JSON, with its ends.
+FACTS = ("method", "compression", "accuracy_low", "accuracy_high", "loss_low", "loss_high", "trials", "reached")
 
 
 class AdviceError(ValueError):
     """A question that the measurements do not answer; the message says why, and what they would answer."""
 
 
-class Answer(NamedTuple):
-    """The rows of the frontier that answer a question, the most accurate first, and notes on how it was read."""
-
-    measured: pd.DataFrame
-    notes: Sequence[str]
-
-
 class Question(NamedTuple):
     """A question about compressors."""
 
-    nbytes: float  # that a client may send in a round
+    nbytes: float  # that a client may send and receive in a round, or one of both, by `way`
     parameters: int  # of the network
     epsilon: float | None = None  # the privacy that each record must have at least; None for none
     case: str = "iid"  # how images are dealt out to the clients
     sums: bool = False  # whether the server may only see the sum of the clients' messages
     any_size: bool = False  # whether the ratio of bytes alone counts, for networks of any size
+    clients: int | None = None
+    taking_part: int | None = None  # clients in a round; fewer than `clients` keep no state
+    way: str = "both"  # of WAYS
+
+    @property
+    def sampled(self) -> bool:
+        """Whether clients are drawn for a round, so that they keep no state."""
+        return self.case == SAMPLED or (self.taking_part is not None and self.taking_part < (self.clients or 0))
+
+
+class Answer(NamedTuple):
+    """The rows of the frontier that answer a question, the most accurate first; the measurement that they are of, in
+    words; and how the question was read, and differs from it."""
+
+    choices: pd.DataFrame
+    measured: str
+    notes: Sequence[str]
+
+
+def read_frontiers(paths: Sequence[Path]) -> pd.DataFrame:
+    """The rows of sealed frontiers, with the time of a round over that without compression where it was measured here.
+
+    Raises, in one line, SealError or TableError.
+    """
+    return pd.concat([read(path).merge(_times(path), "left", [*_CELL]) for path in paths], ignore_index=True)
+
+
+_CELL: list[str] = [Column.METHOD, Column.COMPRESSION, Column.D]
+
+
+def _times(path: Path) -> pd.DataFrame:
+    """`round_time` by cell, of the times that lie beside a frontier; none in a checkout without a run."""
+    place = path.parent / "tables" / f"{COST}.csv"
+    table = times.read(place) if place.is_file() else None
+    if table is None:
+        return pd.DataFrame({name: [] for name in (*_CELL, "round_time")}).astype({Column.METHOD: object})
+    rows = table[table[Column.QUANTITY] == "round_time"]
+    return rows[[*_CELL, Column.VALUE]].rename(columns={Column.VALUE.value: "round_time"})
 
 
 def advise(question: Question, frontier: pd.DataFrame) -> Answer:
-    """The compressors that fit, each at the largest of its measured sizes that does, with the weakest privacy measured
-    that is enough: both make the answer one that is kept, not one hoped for.
+    """The most accurate compressors that fit, of those measured on the nearest network, with clients of this kind. Each
+    is at the largest of its measured sizes that fits, with the weakest privacy measured that is enough: both make the
+    answer one that is kept, not one hoped for.
 
     Raises AdviceError where the answer would have to go beyond the measurements.
     """
-    full = WORD * question.parameters
-    notes = [f"{question.nbytes:g} bytes are 1/{full / question.nbytes:.3g} of an update in float32."]
-    rows, note = _private(frontier[frontier["case"] == question.case], question.epsilon)
-    notes += note
-    rows = rows[rows["accuracy"].notna()]
-    shares = rows["bytes_up"] / (WORD * rows["d"])
-    fits = shares <= question.nbytes / full * (1 + 1e-9)
-    if not fits.any():
-        least = float(shares.min())
-        raise AdviceError(
-            f"{question.nbytes:g} bytes for {question.parameters} parameters are 1/{full / question.nbytes:.0f} of "
-            f"all, and the least that was measured is 1/{1 / least:.0f}: at least {math.ceil(least * full)} bytes can "
-            f"be spoken of"
-        )
-    rows = rows[fits].sort_values("compression").drop_duplicates(["method", "d"])
-    near = rows["d"].between(question.parameters / SIZES, question.parameters * SIZES)
-    sizes = ", ".join(map(str, sorted(set(rows["d"].dropna().astype(int)))))
-    if near.any():
-        rows = rows[near]
-    elif question.any_size:
-        notes.append(f"Measured on {sizes} parameters only, not near {question.parameters}.")
-    else:
-        raise AdviceError(
-            f"networks of {sizes or 'no'} parameters were measured, and {question.parameters} are more than {SIZES:g} "
-            f"times away; add --any-size to take the ratio of bytes as all that counts"
-        )
+    full = _full(question.parameters, question.way)
+    what = {"up": "sent", "down": "received", "both": "sent and received"}[question.way]
+    notes = [f"{question.nbytes:g} bytes {what} are 1/{full / question.nbytes:.3g} of those without compression."]
+    rows, more = _of_clients(frontier[frontier["accuracy"].notna()], question)
+    rows, private = _private(rows, question.epsilon)
+    notes += more + private
+    rows = _nearest(rows, question)
+    first = rows.iloc[0].to_dict()
+    notes += _apart(question, first)
     if question.sums:
         rows = rows[rows["adds_up"].eq(True)]
         notes.append("Only compressors whose messages add up.")
     if rows.empty:
         raise AdviceError(f"no compressor was measured there; {' '.join(notes)}")
-    return Answer(rows.sort_values("accuracy", ascending=False), notes)
+    fitting = fit(rows, question.nbytes / full, question.way)
+    if fitting.empty:
+        least = shares(rows, question.way).min()
+        raise AdviceError(
+            f"{question.nbytes:g} bytes {what} for {question.parameters} parameters are "
+            f"1/{full / question.nbytes:.3g} of all, and the least that was measured is 1/{1 / least:.3g}: at least "
+            f"{math.ceil(least * full)} bytes can be spoken of"
+        )
+    choices = fitting.head(CHOICES)
+    level = choices["accuracy_high"].iloc[1:] >= choices["accuracy_low"].iloc[0]
+    if level.any():
+        which = " and ".join(str(place) for place, same in enumerate(level, 2) if same)
+        notes.append(f"The interval of 1 overlaps with that of {which}: which is more accurate is open.")
+    return Answer(choices, described(first), notes)
+
+
+def fit(rows: pd.DataFrame, share: float, way: str = "both") -> pd.DataFrame:
+    """The rows of one setting whose bytes are at most this share of those without compression: of each compressor the
+    one with the most bytes, the most accurate first."""
+    own = shares(rows, way)
+    rows = rows.assign(_share=own)[own <= share * (1 + 1e-9)]
+    rows = rows.sort_values("_share", ascending=False, kind="stable").drop_duplicates("method")
+    return rows.drop(columns="_share").sort_values("accuracy", ascending=False, kind="stable")
+
+
+def shares(rows: pd.DataFrame, way: str = "both") -> pd.Series:
+    """The bytes of each row over those without compression."""
+    return rows[WAYS[way]] / _full(rows["d"], way)
+
+
+def _full(parameters: Any, way: str) -> Any:
+    """Bytes of a round without compression."""
+    return WORD * parameters * (2 if way == "both" else 1)
+
+
+def _of_clients(rows: pd.DataFrame, question: Question) -> tuple[pd.DataFrame, list[str]]:
+    """The rows measured with clients of the kind in question: with or without state, with or without sums of noise."""
+    sampled = (rows["taking_part"] < rows["clients"]) | (rows["case"] == SAMPLED)
+    rows = rows[sampled == question.sampled]
+    if question.sampled:
+        if rows.empty:
+            raise AdviceError("clients that are drawn for a round were not measured; let all clients take part")
+        alike = rows[rows["case"] == question.case]
+        kind = "; with clients of one class each" if question.case != "one class" else ""
+        return (alike, []) if len(alike) else (rows, [f"Clients keep no state, as few take part in a round{kind}."])
+    shared = question.epsilon is not None and question.sums
+    case = question.case + SUMS * shared
+    known = rows["case"].drop_duplicates()
+    if shared and case not in set(known):
+        raise AdviceError(f"secure aggregation was not measured for clients={question.case}; leave --sums out")
+    try:
+        choose("clients", question.case, [name for name in known if not name.endswith(SUMS)])
+    except ValueError as error:
+        raise AdviceError(str(error)) from None
+    return rows[rows["case"] == case], []
 
 
 def _private(rows: pd.DataFrame, epsilon: float | None) -> tuple[pd.DataFrame, list[str]]:
@@ -88,22 +185,107 @@ def _private(rows: pd.DataFrame, epsilon: float | None) -> tuple[pd.DataFrame, l
         raise AdviceError("privacy was not measured for clients like these; leave --epsilon out, or take --clients iid")
     if not kept:
         raise AdviceError(f"epsilon={epsilon:g} is below {known[0]:g}, the smallest that was measured")
-    return rows[rows["epsilon"] == kept[-1]], [f"Measured at ε = {kept[-1]:g}."]
+    return rows[rows["epsilon"] == kept[-1]], [f"Measured at ε = {kept[-1]:g}."] if kept[-1] != epsilon else []
 
 
-def table(answer: Answer) -> list[dict[str, str]]:
-    """The answer's rows, as people read them."""
-    rows = answer.measured.reindex(columns=answer.measured.columns.union(pd.Index(SHOWN)))
-    ends = zip(rows["accuracy_low"], rows["accuracy_high"], strict=True)
-    rows = rows.assign(interval=["-" if pd.isna(low) else f"{low:.3f} to {high:.3f}" for low, high in ends])
-    return [{name: _text(name, row[name]) for name in SHOWN} for row in rows.to_dict("records")]
+def _nearest(rows: pd.DataFrame, question: Question) -> pd.DataFrame:
+    """The rows of the network that is nearest in size, by ratio, on one data set."""
+    apart = np.abs(np.log(rows["d"].astype(float) / question.parameters))
+    if len(rows) and (question.any_size or apart.min() <= math.log(SIZES)):
+        nearest = rows[apart == apart.min()]
+        data = nearest["data"].astype(object).fillna("")
+        return nearest[data == data.iloc[0]]
+    sizes = ", ".join(f"{size:,.0f}" for size in sorted(rows["d"].unique()))
+    raise AdviceError(
+        f"networks of {sizes or 'no'} parameters were measured, and {question.parameters} are more than {SIZES:g} "
+        f"times away; add --any-size to take the ratio of bytes as all that counts"
+    )
 
 
-def _text(name: str, value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    if pd.isna(value):
-        return "-"
-    if name == "adds_up":
-        return "yes" if value else "no"
-    return f"{value:{FORMATS.get(name, '.3f')}}"
+def described(row: Mapping[Any, Any]) -> str:
+    """The measurement that a row is of: `MNIST, 199,210 parameters, 10 of 1,000 clients, without state`."""
+    data = "data unnamed" if pd.isna(row["data"]) else f"{row['data']}{' (a toy)' if row['data'] == TOY else ''}"
+    clients = clients_of(row)
+    noise = "noise shared under secure aggregation" if row["case"].endswith(SUMS) else "noise at each client"
+    private = "without privacy" if pd.isna(row["epsilon"]) else f"ε = {row['epsilon']:g} with {noise}"
+    return f"{data}, {row['d']:,.0f} parameters, {clients}, {private}"
+
+
+def clients_of(row: Mapping[Any, Any]) -> str:
+    """How many clients there are, how images are dealt to them, and whether they keep state, in words."""
+    case = row["case"].removesuffix(SUMS)
+    kind = DEALT.get(case, case)
+    if pd.isna(row["clients"]):
+        return kind
+    if row["taking_part"] < row["clients"]:
+        return f"{row['taking_part']:,.0f} of {row['clients']:,.0f} clients, {kind}, without state"
+    return f"{row['clients']:,.0f} clients, {kind}"
+
+
+def _apart(question: Question, row: Mapping[Any, Any]) -> Iterator[str]:
+    """How far a question is from the measurement of a row, in sentences."""
+    if (factor := question.parameters / row["d"]) != 1:
+        far = "" if 1 / SIZES <= factor <= SIZES else ", so that the ratio of bytes is all that speaks"
+        yield f"Your network has {factor:.3g} times as many parameters{far}; bytes below are those of the measured one."
+    asked = (question.taking_part or question.clients, question.clients)
+    there = (row["taking_part"], row["clients"])
+    if question.clients and asked != there and not pd.isna(row["clients"]):
+        measured = f"{there[0]:,.0f} of {there[1]:,.0f}"
+        yield f"You have {asked[0]:,} of {asked[1]:,} clients in a round; measured were {measured}."
+
+
+def table(answer: Answer) -> list[list[str]]:
+    """The choices as people read them: a line for each fact, with the words for it, then what each choice has."""
+    rows = [_shown(row) for row in answer.choices.to_dict("records")]
+    lines = [[words, *(row[name] for row in rows)] for words, name in SHOWN.items()]
+    return [["", *map(str, range(1, len(rows) + 1))], *lines]
+
+
+def _shown(row: Mapping[Any, Any]) -> dict[str, str]:
+    """What a choice tells, in words."""
+    memory = row["client_memory"] * WORD * row["d"]
+    facts = {name: "-" if pd.isna(row.get(name)) else f"{row[name]:,.0f}" for name in SHOWN.values() if name != "label"}
+    facts |= {"label": row["label"], "share": f"1/{row['compression']:g}"}
+    facts |= {name: _interval(row, name) for name in ("accuracy", "loss")}
+    facts["client_bytes"] = "-" if pd.isna(memory) else f"{memory:,.0f}"
+    facts["adds_up"] = {True: "yes", False: "no"}.get(row["adds_up"], "-")
+    if not pd.isna(row.get("round_time")):
+        facts["round_time"] = f"{row['round_time']:.2g}"
+    if not pd.isna(row["reached"]):
+        rounds = facts["rounds_to_target"] if not pd.isna(row["rounds_to_target"]) else "not reached"
+        facts["rounds_to_target"] = f"{rounds} ({row['reached']:.0f} of {row['trials']:.0f})"
+    for name, lead in (("rounds_server", "leak_server"), ("rounds_sum", "leak_sum")):
+        if pd.isna(row[name]) and not pd.isna(row[lead]):
+            facts[name] = "not found"
+    return facts
+
+
+def _interval(row: Mapping[Any, Any], name: str) -> str:
+    low, high = (row[f"{name}_{end}"] for end in ("low", "high"))
+    return f"{row[name]:.3f}" + ("" if pd.isna(low) else f" ({low:.3f} to {high:.3f})")
+
+
+def to_json(question: Question, answer: Answer) -> dict[str, Any]:
+    """The answer as JSON has it: the question, the measurement, how it differs, and the choices; null for no value."""
+    row = answer.choices.iloc[0].to_dict()
+    names = [name for name in dict.fromkeys([*FACTS, *SHOWN.values(), "command"]) if name in row]
+    about = ("data", "d", "case", "epsilon", "clients", "taking_part")
+    choices = [
+        {**{name: _plain(one[name]) for name in names}, "client_bytes": _plain(one["client_memory"] * WORD * one["d"])}
+        for one in answer.choices.to_dict("records")
+    ]
+    return {
+        "question": question._asdict(),
+        "measured": {"words": answer.measured, **{name: _plain(row[name]) for name in about}},
+        "times_the_parameters": question.parameters / row["d"],
+        "notes": list(answer.notes),
+        "choices": choices,
+    }
+
+
+def _plain(value: Any) -> Any:
+    """A value for JSON: None for NaN, and whole numbers as integers."""
+    value = value.item() if hasattr(value, "item") else value
+    if isinstance(value, float):
+        return None if math.isnan(value) else int(value) if value.is_integer() else value
+    return value

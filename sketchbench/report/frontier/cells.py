@@ -1,40 +1,55 @@
 """The frontier: one row for each compressor, budget and setting, with every quantity measured there."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from sketchbench.files import write_text
 from sketchbench.measure.column import CONTROLS, Column
 from sketchbench.measure.interval import mean_interval
 from sketchbench.report import seal
-from sketchbench.report.frontier import CONTRACT, COST, LEAKAGE, SAMPLED, TRAINING
-from sketchbench.report.table.reading import COLUMNS, read_table
+from sketchbench.report.frontier import CONTRACT, COST, LEAKAGE, TRAINING, TRAININGS
+from sketchbench.report.table.reading import COLUMNS as FROM
+from sketchbench.report.table.reading import read_table
 
 ERROR = 0.05  # probability that any interval of one quantity misses
-CELL = [Column.METHOD, Column.COMPRESSION]
-SETTING = [Column.CASE, Column.EPSILON]
+CELL: list[str] = [Column.METHOD, Column.COMPRESSION, Column.D]
+SETTING: list[str] = [Column.CASE, Column.EPSILON, Column.D]
+SUMS = ", secure aggregation"  # at the end of a case
+BOTH = "bytes_both"
+WAYS = {"up": Column.BYTES_UP.value, "down": Column.BYTES_DOWN.value, "both": BOTH}
 VIEWS = {"server": "server", "sum": "sum", "another client": "client", "eavesdropper": "eavesdropper"}
 # meanings of the columns of frontier.csv; columns of `MEASURED` come with the ends of their interval, _low and _high
 MEANINGS = {
     "method": "compressor: its config in conf/compressor",
     "label": "label of the compressor",
     "compression": "budget: all bytes of an update in float32 over those that a client may send",
+    "data": "data set of the trainings",
     "case": (
         "training images of each client: iid, or of one class; sampled: of one class, and few of many clients, without "
         "state, take part in a round; secure aggregation: the server sees sums alone, and clients share the noise"
     ),
     "epsilon": "ε of each record against the server, after all rounds of a training; empty without privacy",
     "d": "number of parameters of the network",
+    "clients": "number of clients",
+    "taking_part": "number of clients in a round; where it is less than all, clients keep no state",
     "bytes_up": "bytes that a client sends in a round",
-    "bytes_down": "bytes that a client receives in a round",
+    "bytes_down": "bytes that a client receives in a round, in the mean",
+    "bytes_both": "bytes_up and bytes_down together",
     "adds_up": "whether a server that only sees the sum of the messages can do its part",
     "trials": "number of trainings",
     "accuracy": "test accuracy at the end",
     "loss": "accuracy without compression, with the same start, batches and noise, less the accuracy",
+    "reached": "trainings that reach the target: the accuracy without compression, less 5 %",
+    "rounds_to_target": "rounds in which the median training reaches the target; empty if it never does",
+    "target_up": "bytes that a client sends in so many rounds",
+    "target_down": "bytes that a client receives in so many rounds",
+    "target_both": "target_up and target_down together",
     "leak_server": "PSNR of the best attack on one client's message over that of the mean image of its class, dB",
     "leak_sum": "leak_server, for an attack on the sum of all clients' messages",
     "leak_client": "leak_server, for an attack by another client on what the server sends",
@@ -45,57 +60,103 @@ MEANINGS = {
     "property_server": "area under the ROC curve of telling a property of a client's batch from its message",
     "client_memory": "bytes that a client keeps from round to round, over those of an update",
     "server_memory": "bytes that the server keeps, over those of an update",
-    "dominated": "another compressor sends no more and is more accurate, beyond both intervals",
+    "dominated": "another compressor sends and receives no more in sum, and is more accurate, beyond both intervals",
     "refused": "reason why the compressor has no number",
     "command": "command that makes this row's training again",
 }
 MEASURED = ("accuracy", "loss", *(f"leak_{name}" for name in VIEWS.values()))
+COLUMNS = [name + end for name in MEANINGS for end in ("", *(("_low", "_high") if name in MEASURED else ()))]
+COUNTS = ["d", "clients", "taking_part", *WAYS.values(), "trials", "reached", "rounds_to_target"]
+COUNTS += [f"target_{way}" for way in WAYS]
 
 
-def join(tables: Sequence[Path], scale: str, csv: Path, command: str = "") -> None:
-    """Join the sealed tables of a scale, write the frontier as CSV, and seal it; its rows are made again by `command`,
-    or by one each.
+class Trained(NamedTuple):
+    """What the trainings of a study are of, which its table does not say.
+
+    Arguments:
+        data: the data set, in words.
+        clients: the number of clients, by case.
+        taking_part: those in a round, by case; all where a case has none.
+        command: makes the command that trains a method at a compression again.
+    """
+
+    data: str
+    clients: Mapping[str, int]
+    taking_part: Mapping[str, int]
+    command: Callable[[str, float], str]
+
+
+NOTHING: Mapping[str, Trained] = MappingProxyType({})
+
+
+def join(tables: Sequence[Path], scale: str, csv: Path, trained: Mapping[str, Trained] = NOTHING) -> None:
+    """Join the sealed tables of a scale, write the frontier as CSV, and seal it; `trained` is by study.
 
     Raises, in one line, ValueError for a file that is not what it must be, FileError (an OSError) for one that can't be
     written.
     """
-    frontier = cells({path.stem: read_table(path, "table", COLUMNS, scale=scale) for path in tables})
-    if command:
-        frontier["command"] = command
+    frontier = cells({path.stem: read_table(path, "table", FROM, scale=scale) for path in tables}, trained)
+    frontier = frontier.astype(dict.fromkeys(COUNTS, "Int64"))  # else large ones are rounded
     write_text(csv, frontier.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
     seal.write("frontier", scale, seal.sums(tables), [csv])
 
 
-def cells(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+def read(path: Path, scale: str | None = None) -> pd.DataFrame:
+    """A sealed frontier, with all `COLUMNS`: those that it lacks, as one of older code may, are empty.
+
+    Raises, in one line, SealError or TableError, as `read_table`.
+    """
+    needed = ("compression", "case", "epsilon", "d", "accuracy")
+    return _counted(read_table(path, "frontier", needed, scale=scale).reindex(columns=COLUMNS))
+
+
+def cells(tables: Mapping[str, pd.DataFrame], trained: Mapping[str, Trained] = NOTHING) -> pd.DataFrame:
     """The frontier of these tables by study, without controls; studies other than `TRAINING` may be missing.
 
-    A row for each compressor, budget, case and ε has the columns `MEANINGS`, and _low and _high of `MEASURED`: the ends
-    of intervals that hold at once for all rows of a column, except with probability 5 %. What does not depend on the
-    case or ε, such as leakage, is repeated.
+    A row for each compressor, budget, case, ε and network has the columns `COLUMNS`, of which _low and _high are the
+    ends of intervals that hold at once for all rows of a column, except with probability 5 %. What does not depend on
+    the case or ε, such as leakage, is repeated for the network of `TRAINING`.
     """
-    trained = by_setting(pd.concat([_ours(tables[study]) for study in (TRAINING, SAMPLED) if study in tables]))
-    keys = [*CELL, *SETTING]
-    facts = [*keys, Column.LABEL, Column.D, Column.BYTES_UP, Column.BYTES_DOWN, Column.TRIALS, Column.REASON]
-    frontier = _of(trained, "accuracy").reindex(columns=facts).rename(columns={Column.REASON.value: "refused"})
+    rows = by_setting(pd.concat([_described(tables[one], trained.get(one)) for one in TRAININGS if one in tables]))
+    keys = [*CELL, Column.CASE, Column.EPSILON]
+    facts = [*keys, Column.LABEL, "data", Column.CLIENTS, "taking_part", Column.BYTES_UP, Column.BYTES_DOWN]
+    facts += [Column.TRIALS, Column.REASON, "command"]
+    frontier = _of(rows, "accuracy").reindex(columns=facts).rename(columns={Column.REASON.value: "refused"})
     frontier = frontier.drop_duplicates(keys)  # a budget that a compressor refuses has no setting
     parts = [
-        _with_interval(_of(trained, "accuracy"), keys, "accuracy"),
-        _with_interval(_of(trained, "accuracy_loss"), keys, "loss"),
-        *_by_cell(tables),
+        _with_interval(_of(rows, "accuracy"), keys, "accuracy"),
+        _with_interval(_of(rows, "accuracy_loss"), keys, "loss"),
+        _named(_of(rows, "reached"), Column.COUNT, keys, "reached"),
+        _named(_of(rows, "rounds_to_target"), Column.VALUE, keys, "rounds_to_target"),
+        *_by_cell(tables, int(tables[TRAINING][Column.D].iloc[0])),
     ]
     for part in parts:
         frontier = frontier.merge(part, on=[key for key in keys if key in part], how="left")
-    frontier["dominated"] = _dominated(frontier)
-    budgets = frontier[Column.COMPRESSION].map("{:g}".format)
-    run = "sketchbench run task=frontier compressor="
-    frontier["command"] = run + frontier[Column.METHOD] + " task.compression=" + budgets
-    alone = (
-        " 'task.training.cases=[sampled]' task.training.batch=10 task.privacy.epsilons=[] task.privacy.distributed=[]"
-    )
-    frontier.loc[frontier[Column.CASE] == "sampled", "command"] += alone
-    ends = {name: ("_low", "_high") if name in MEASURED else () for name in MEANINGS}
-    frontier = frontier.reindex(columns=[name + end for name in MEANINGS for end in ("", *ends[name])])
-    return frontier.sort_values([Column.CASE, Column.EPSILON, Column.COMPRESSION, Column.METHOD], na_position="first")
+    frontier = _counted(frontier)
+    ends = {"accuracy_low": "low", "accuracy_high": "high"}
+    frontier["dominated"] = dominated(frontier.rename(columns=ends), BOTH)
+    frontier = frontier.reindex(columns=COLUMNS)
+    return frontier.sort_values([*SETTING, Column.COMPRESSION, Column.METHOD], na_position="first")
+
+
+def _counted(frontier: pd.DataFrame) -> pd.DataFrame:
+    """The frontier with the bytes of both ways, and those to the target."""
+    frontier = frontier.assign(**{BOTH: frontier[Column.BYTES_UP] + frontier[Column.BYTES_DOWN]})
+    to_target = {f"target_{way}": frontier["rounds_to_target"] * frontier[nbytes] for way, nbytes in WAYS.items()}
+    return frontier.assign(**to_target)
+
+
+def _described(table: pd.DataFrame, trained: Trained | None) -> pd.DataFrame:
+    """The rows of a table of trainings that `_ours` gives, with what they are of."""
+    rows = _ours(table)
+    if not trained:
+        return rows.assign(data=np.nan, clients=np.nan, taking_part=np.nan, command="")
+    case = rows[Column.CASE].str.removesuffix(SUMS).str.removesuffix(", private")
+    clients = case.map(trained.clients)
+    own = list(zip(rows[Column.METHOD], rows[Column.COMPRESSION], strict=True))
+    made = {cell: trained.command(*cell) for cell in set(own)}
+    taking_part, commands = case.map(trained.taking_part).fillna(clients), [made[cell] for cell in own]
+    return rows.assign(data=trained.data, clients=clients, taking_part=taking_part, command=commands)
 
 
 def by_setting(trained: pd.DataFrame) -> pd.DataFrame:
@@ -106,7 +167,8 @@ def by_setting(trained: pd.DataFrame) -> pd.DataFrame:
 def _ours(table: pd.DataFrame) -> pd.DataFrame:
     """The rows of a table that are not about controls, with all columns that are used here."""
     rows = table[~table[Column.METHOD].str.startswith(CONTROLS)]
-    used = [*SETTING, Column.ROUND, Column.MEAN, Column.SD, Column.SKEWNESS, Column.TRIALS, Column.VALUE, Column.REASON]
+    used = [*SETTING, Column.ROUND, Column.TRIALS, Column.COUNT, Column.MEAN, Column.SD, Column.SKEWNESS, Column.VALUE]
+    used.append(Column.REASON)
     return rows.reindex(columns=list(dict.fromkeys([*rows.columns, *map(str, used)])))
 
 
@@ -114,10 +176,11 @@ def _of(table: pd.DataFrame, quantity: str) -> pd.DataFrame:
     return table[table[Column.QUANTITY] == quantity]
 
 
-def _by_cell(tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
-    """Quantities of a compressor, at one budget or at all, that depend on no setting: a table of one column each."""
+def _by_cell(tables: Mapping[str, pd.DataFrame], d: int) -> Iterator[pd.DataFrame]:
+    """Quantities of a compressor, at one budget or at all, that depend on no setting, on the network of d parameters: a
+    table of one column each."""
     if LEAKAGE in tables:
-        leaked = _ours(tables[LEAKAGE])
+        leaked = _ours(tables[LEAKAGE]).assign(d=d)
         leaked = leaked[leaked[Column.ROUND].isna() | (leaked[Column.ROUND] == 1)]
         by_view = dict(iter(leaked.groupby(Column.CASE)))
         for view, short in VIEWS.items():
@@ -128,7 +191,7 @@ def _by_cell(tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
         for quantity, name in (("ssim", "ssim_server"), ("property_auc", "property_server")):
             yield _named(_of(by_view.get("server", leaked[:0]), quantity), Column.MEAN, CELL, name)
     if COST in tables:
-        costs = _ours(tables[COST])
+        costs = _ours(tables[COST]).assign(d=d)
         costs = costs.assign(both=costs[Column.MEAN].fillna(costs[Column.VALUE]))
         for name in ("client_memory", "server_memory"):
             yield _named(_of(costs, name), "both", CELL, name)
@@ -139,11 +202,11 @@ def _by_cell(tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
         yield _named(rows.assign(sums=sums), "sums", [Column.METHOD], "adds_up")
 
 
-def _named(rows: pd.DataFrame, column: str, keys: list[Column], name: str) -> pd.DataFrame:
+def _named(rows: pd.DataFrame, column: str, keys: list[str], name: str) -> pd.DataFrame:
     return rows[[*keys, column]].drop_duplicates(keys).rename(columns={str(column): name})
 
 
-def _with_interval(rows: pd.DataFrame, keys: list[Column], name: str) -> pd.DataFrame:
+def _with_interval(rows: pd.DataFrame, keys: list[str], name: str) -> pd.DataFrame:
     """The means of these rows under a name, with the ends of intervals that hold at once."""
     rows = rows[rows[Column.MEAN].notna()].drop_duplicates(keys)
     error = ERROR / max(1, len(rows))
@@ -158,11 +221,10 @@ def _with_interval(rows: pd.DataFrame, keys: list[Column], name: str) -> pd.Data
     return rows[keys].assign(**{name: rows[Column.MEAN], **ends_of})
 
 
-def _dominated(frontier: pd.DataFrame) -> list[bool]:
-    """Whether another row of the same setting sends no more bytes and lies above, interval beyond interval."""
-    settings = frontier.groupby(SETTING, dropna=False).ngroup()
-    dominated = []
-    for row, setting in zip(frontier.to_dict("records"), settings, strict=True):
-        cheaper = frontier[(settings == setting) & (frontier[Column.BYTES_UP] <= row[Column.BYTES_UP])]
-        dominated.append(bool((cheaper["accuracy_low"] > row["accuracy_high"]).any()))
-    return dominated
+def dominated(rows: pd.DataFrame, by: str) -> NDArray[np.bool_]:
+    """Whether another row of the same setting has no more bytes in the column `by`, and lies above: its `low` above
+    this one's `high`. O(rows²)."""
+    settings = rows.groupby(SETTING, dropna=False).ngroup().to_numpy()
+    nbytes, low, high = (rows[name].to_numpy(dtype=float) for name in (by, "low", "high"))
+    beaten = (settings[:, None] == settings) & (nbytes <= nbytes[:, None]) & (low > high[:, None])
+    return np.asarray(beaten.any(axis=1))

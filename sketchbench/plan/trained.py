@@ -1,0 +1,30 @@
+"""What the trainings of the frontier's studies are of, by their configs; a table does not say it."""
+
+from pathlib import Path
+
+from sketchbench.config.commands import read_once, single_run
+from sketchbench.config.composition import Composer
+from sketchbench.project import CONF
+from sketchbench.report.figure.catalogue import read_catalogue
+from sketchbench.report.frontier.cells import Trained
+
+PLAIN = "none"
+
+
+def trained(study: str, scale: str, conf: Path = CONF) -> Trained:
+    """What the trainings of a study at a scale are of. The words for their data are those of the figure of this name.
+
+    Raises ConfigError, in one line, for a config that does not fit.
+    """
+    point = next(read_once(conf, study, scale).points(PLAIN))
+    parts = [f"{group}@task.{group}={option}" for group, option in point.groups.items()]
+    overrides = ("task=frontier", f"scale={scale}", f"compressor={PLAIN}", *parts)
+    task = Composer(conf).resolved(overrides, point.values, f"conf/study/{study}.yaml").config["task"]
+
+    def command(method: str, compression: float) -> str:
+        row = {"study": study, "method": method, "case": f"compression={compression:g}"}
+        return single_run(conf, scale, row)
+
+    clients = {case: partition["clients"] for case, partition in task["partitions"].items()}
+    data = read_catalogue(conf / "figure")[study].at(scale).data
+    return Trained(data, clients, task["training"]["taking_part"], command)
