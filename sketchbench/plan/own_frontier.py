@@ -408,7 +408,7 @@ def write(problem: Problem, runs: Sequence[Run], scale: Scale, command: str) -> 
     table = scale.reports / "tables" / f"{TRAINING}.csv"
     joining.make(TRAINING, entries, scale.name, table)
     cells.join([table], scale.name, scale.reports / "frontier.csv", command)
-    figure = replace(read_catalogue(CONF / "figure")[TRAINING], data=describe(problem), scales={})
+    figure = replace(read_catalogue(CONF / "figure")[TRAINING], title="", data=describe(problem), scales={})
     svg, png = (scale.reports / "figures" / f"{TRAINING}.{kind}" for kind in ("svg", "png"))
     drawing.make(TRAINING, figure, [table], scale.name, svg=svg, png=png)
     kind, methods = "compressor", sorted({run.compressor for run in runs})
