@@ -220,7 +220,7 @@ def _checks(claim: Claim, scales: Sequence[Scale]) -> str:
         what, holds = WORDS[check.criterion]
         selected = [(name, quantity(name)) for name in quantities(check)]
         defined = "; ".join(
-            f"<strong>{typeset(each.meaning)}</strong>{f' [{escape(each.unit)}]' * bool(each.unit)}, <code>{name}</code>"
+            f"<strong>{typeset(each.meaning)}</strong>{each.unit and f' [{escape(each.unit)}]'}, <code>{name}</code>"
             for name, each in selected
         )
         others = {name: value for name, value in check.where.items() if name != "quantity"}
