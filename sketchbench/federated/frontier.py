@@ -221,6 +221,7 @@ class Trained(NamedTuple):
         w: final weights, float32 (T, d); for trainings that diverged, the last weights before.
         diverged: whether the training diverged, (T,).
         accuracy: on the test samples, the mean over the last rounds, (T,); 0 for trainings that diverged.
+        course: the accuracy after every so many rounds, (points, T); 0 for trainings that diverged.
         bytes_up: the most bytes that a client sends in a round.
         bytes_down: the mean number of bytes that a client receives in a round.
     """
@@ -228,6 +229,7 @@ class Trained(NamedTuple):
     w: Array
     diverged: NDArray[np.bool_]
     accuracy: NDArray[np.float64]
+    course: NDArray[np.float64]
     bytes_up: int
     bytes_down: float
 
@@ -242,6 +244,7 @@ def train(
     rounds: Count,
     judged: Count = 1,
     apart: Count = 1,
+    every: Count | None = None,
     course: Course = WHOLE,
 ) -> list[Trained]:
     """Train all arms, side by side.
@@ -263,6 +266,7 @@ def train(
         rounds: at least 1.
         judged: the number of rounds that are evaluated: the last one, and others before it.
         apart: rounds from one that is evaluated to the next.
+        every: rounds from one of `Trained.course` to the next; None for no such evaluation.
         course: the time limit, and the folder of checkpoints from which a stopped training goes on.
 
     Raises:
@@ -273,6 +277,8 @@ def train(
     """
     if (judged - 1) * apart >= rounds:
         raise ValueError(f"judged={judged} rounds, {apart} apart, must be among the rounds={rounds} of a training")
+    last = range(rounds - 1 - (judged - 1) * apart, rounds, apart)
+    along = range(every - 1, rounds, every) if every else range(0)
     kernels, shape = clients.kernels, (len(clients.records), clients.taking_part, clients.layout.d)
     private = any(arm.sigma for arm in arms)
     trainings = [_Training(clients, gradients, arm) for arm in arms]
@@ -280,7 +286,7 @@ def train(
     path = None
     if course.checkpoints:
         about = [(arm.compressor, arm.rates.tolist(), arm.sigma) for arm in arms]
-        path = checkpoint.path_of(course.checkpoints, course.code, seed, gradients, rounds, judged, apart, about)
+        path = checkpoint.path_of(course.checkpoints, course.code, seed, gradients, rounds, last, along, about)
     saved = checkpoint.load(path) if path else None
     for training, state in zip(trainings, saved["arms"] if saved else [], strict=False):
         training.unpack(state)
@@ -294,14 +300,14 @@ def train(
         left = rounds - 1 - number
         for training in trainings:
             training.run_round(*(of_all if training.merges else of_each), at)
-            if left % apart == 0 and left < judged * apart:
-                training.evaluate()
+            if number in last or number in along:
+                training.evaluate(number)
         if path and (not left or course.over or time.monotonic() - written > SECONDS_BETWEEN):
             checkpoint.save(path, {"t": number + 1, "arms": [training.pack(bool(left)) for training in trainings]})
             written = time.monotonic()
         if left and course.over:
             raise Unfinished(f"round {number + 1} of {rounds} is done")
-    return [training.result(rounds) for training in trainings]
+    return [training.result(rounds, last, along) for training in trainings]
 
 
 def _noise(
@@ -352,7 +358,7 @@ class _Training:
         self._sound = kernels.xp.ones(trials, dtype=bool)
         self._memory: Memory = arm.compressor.begin(trials, 1 if self.merges else count, kernels)
         self._up, self._down = 0, 0
-        self._accuracies: list[NDArray[np.float64]] = []
+        self._accuracies: dict[int, NDArray[np.float64]] = {}  # by round
 
     def run_round(self, batches: Batches, noise: Array | None, at: At) -> None:
         """Run a round, with standard normal noise (T, C, d), or None; if the training `merges`, with the merged batches
@@ -379,15 +385,19 @@ class _Training:
         self._memory = memory if self._sound.all() else memory.forget(~self._sound, at.kernels)
         self._w = xp.where(self._sound[:, None], after, self._w)
 
-    def evaluate(self) -> None:
-        """Add the accuracy of the current weights."""
-        self._accuracies.append(self._clients.accuracy(self._w))
+    def evaluate(self, number: int) -> None:
+        """Keep the accuracy of the current weights, after the round with this number."""
+        self._accuracies[number] = self._clients.accuracy(self._w)
 
     def pack(self, goes_on: bool) -> dict[str, Any]:
         """The state in a checkpoint; without memory at the end of a training, unless it `goes_on`."""
         memory = list(door.arrays(tuple(self._memory))) if goes_on else []
         arrays = [self._clients.kernels.to_numpy(one) for one in (self._w, self._sound, *memory)]
-        sent = {"up": self._up, "down": self._down, "accuracies": [one.tolist() for one in self._accuracies]}
+        sent = {
+            "up": self._up,
+            "down": self._down,
+            "accuracies": {number: one.tolist() for number, one in self._accuracies.items()},
+        }
         return {"arrays": [torch.from_numpy(np.ascontiguousarray(one)) for one in arrays], **sent}
 
     def unpack(self, state: dict[str, Any]) -> None:
@@ -397,10 +407,15 @@ class _Training:
         if len(state["arrays"]) > 2:
             self._memory = Memory(*door.replace(tuple(self._memory), lambda _: next(arrays)))
         self._up, self._down = state["up"], state["down"]
-        self._accuracies = [np.array(one) for one in state["accuracies"]]
+        self._accuracies = {number: np.array(one) for number, one in state["accuracies"].items()}
 
-    def result(self, rounds: int) -> Trained:
-        """The trainings after `rounds` rounds."""
+    def result(self, rounds: int, last: range, along: range) -> Trained:
+        """The trainings after `rounds` rounds, judged by the `last`, with their course `along` others."""
         sound = np.asarray(self._clients.kernels.to_numpy(self._sound))
-        accuracy = np.where(sound, np.mean(self._accuracies, axis=0), 0.0)
-        return Trained(self._w, ~sound, accuracy, self._up, self._down / rounds)
+
+        def accuracies(numbers: range) -> NDArray[np.float64]:
+            found = [self._accuracies[number] for number in numbers]
+            return np.where(sound, np.reshape(found, (len(numbers), len(sound))), 0.0)
+
+        accuracy, course = accuracies(last).mean(axis=0), accuracies(along)
+        return Trained(self._w, ~sound, accuracy, course, self._up, self._down / rounds)

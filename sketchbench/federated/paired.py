@@ -3,7 +3,7 @@
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sketchbench import seeds
 from sketchbench.compressor.compressor import Compressor
 from sketchbench.compressor.plain import Plain
-from sketchbench.dataset.dataset import Dataset
+from sketchbench.dataset.dataset import Dataset, Split
 from sketchbench.dataset.partition import MakeParts
 from sketchbench.federated.frontier import Arm, Federation, Gradients, make_federation, train
 from sketchbench.federated.tuning import hold_out
@@ -42,6 +42,8 @@ class Rounds(Checked):
         judged: the number of rounds over which accuracies are averaged, as batches make single rounds noisy: the last
             one, and others before it.
         apart: rounds from one of these to the next.
+        every: rounds from one after which it is seen whether the accuracy has reached a target to the next.
+        images: the number of test images on which accuracies are taken, a random subset; all where there are fewer.
         stack: the number of trials that are trained at once, as memory allows.
     """
 
@@ -51,6 +53,8 @@ class Rounds(Checked):
     rounds: Count
     judged: Count
     apart: Count
+    every: Count
+    images: Count
     stack: Count
 
     def __post_init__(self) -> None:
@@ -147,6 +151,7 @@ class Reached(NamedTuple):
 
     Arguments:
         start, end: accuracies before and after the training, (trials,); 0 at the end of one that diverged.
+        course: accuracies after every so many rounds, (points, trials); 0 for a training that diverged.
         diverged: the number of trainings that diverged.
         bytes_up: the most bytes that a client sends in a round.
         bytes_down: the mean number of bytes that a client receives in a round.
@@ -155,10 +160,21 @@ class Reached(NamedTuple):
 
     start: Numbers
     end: Numbers
+    course: NDArray[np.float64]
     diverged: int
     bytes_up: int
     bytes_down: float
     rate: float
+
+    def rounds_to(self, target: Numbers, every: int) -> Numbers:
+        """The rounds after which a training was first seen at its target or above, (trials,); infinity for never.
+
+        Arguments:
+            target: accuracies, (trials,).
+            every: rounds from a point of `course` to the next.
+        """
+        rounds = every * (1 + np.arange(len(self.course))[:, None])
+        return np.where(self.course >= target, rounds, np.inf).min(axis=0, initial=np.inf)
 
 
 class Pair(NamedTuple):
@@ -236,7 +252,20 @@ class PairedTrainings(Checked):
 
     def clients(self, case: str, trials: Sequence[int]) -> Federation:
         """The federation of the trials with these numbers."""
-        return self._federation(self.data, "training", case, trials)
+        return self._federation(self._judged, "training", case, trials)
+
+    @functools.cached_property
+    def _judged(self) -> Dataset:
+        """The data set whose test images are those on which accuracies are taken."""
+        return replace(self.data, test=self._some(self.data.test, "test"))
+
+    def _some(self, split: Split, which: str) -> Split:
+        """At most `training.images` images of a split, at random; all in their order where there are no more."""
+        if len(split.labels) <= self.training.images:
+            return split
+        drawn = seeds.generator(self.seed, data="judged", split=which).permutation(len(split.labels))
+        chosen = np.sort(drawn[: self.training.images])
+        return Split(split.images[chosen], split.labels[chosen])
 
     def pairs(self, settings: Sequence[Setting], compressor: Compressor) -> dict[Setting, Pair]:
         """Train each setting without compression and with the compressor.
@@ -286,11 +315,11 @@ class PairedTrainings(Checked):
         arms = [method.arm(np.full(count, rate)) for method, rate in zip(methods, rates, strict=True)]
         seed = self._seed(setting, "training", first)
         how = self.training
-        rounds = {"rounds": how.rounds, "judged": how.judged, "apart": how.apart}
+        rounds = {"rounds": how.rounds, "judged": how.judged, "apart": how.apart, "every": how.every}
         trained = train(clients, self._gradients(clients, setting), arms, seed, **rounds, course=self.course)
         start = clients.accuracy(clients.start)
         return [
-            Reached(start, one.accuracy, int(one.diverged.sum()), one.bytes_up, one.bytes_down, rate)
+            Reached(start, one.accuracy, one.course, int(one.diverged.sum()), one.bytes_up, one.bytes_down, rate)
             for one, rate in zip(trained, rates, strict=True)
         ]
 
@@ -318,7 +347,8 @@ class PairedTrainings(Checked):
     @functools.cached_property
     def _held_out(self) -> Dataset:
         """The data set on which rates are chosen."""
-        return hold_out(self.data, self.seed)
+        held_out = hold_out(self.data, self.seed)
+        return replace(held_out, test=self._some(held_out.test, "held out"))
 
     def _federation(self, data: Dataset, part: str, case: str, trials: Sequence[int]) -> Federation:
         keys = [seeds.key(self.seed, task="frontier", part=part, case=case, trial=trial) for trial in trials]
@@ -377,6 +407,7 @@ def _join(stacks: Sequence[Reached], rate: float) -> Reached:
     return Reached(
         np.concatenate([one.start for one in stacks]),
         np.concatenate([one.end for one in stacks]),
+        np.concatenate([one.course for one in stacks], axis=1),
         sum(one.diverged for one in stacks),
         max(one.bytes_up for one in stacks),
         float(np.mean([one.bytes_down for one in stacks])),

@@ -136,13 +136,14 @@ def integer_rows(
 
 _SUBSET = 2**16  # largest population whose random words are stored for a subset
 _STRIPS = 16  # parts of a population, for threads
+_DIGIT = 11  # upper bits of a word by which words are counted: the counts of a strip fit into a core's first cache
 
 
 @Threaded
 def _count_digits(key: Any, stream: int, t: int, population: int, counts: NDArray[np.int64]) -> None:
-    """Count how often each value of the upper 16 bits occurs among words 0 to population - 1 of operator t.
+    """Count how often each value of the upper _DIGIT bits occurs among words 0 to population - 1 of operator t.
 
-    counts: (strips, 2^16), for strips of equal length, a multiple of _DRAWN.
+    counts: (strips, 2^_DIGIT), for strips of equal length, a multiple of _DRAWN.
     """
     share = -(-population // (counts.shape[0] * _DRAWN)) * _DRAWN
     for strip in prange(counts.shape[0]):
@@ -151,7 +152,7 @@ def _count_digits(key: Any, stream: int, t: int, population: int, counts: NDArra
             part = words[: min(_DRAWN, population - start)]
             _words(key, stream, t, 0, start, part)
             for i in range(part.shape[0]):
-                counts[strip, part[i] >> uint32(16)] += 1
+                counts[strip, part[i] >> uint32(32 - _DIGIT)] += 1
 
 
 @Threaded
@@ -159,7 +160,7 @@ def _below_digit(
     key: Any, stream: int, t: int, population: int, digit: Any, counts: NDArray[np.int64], out: NDArray[np.int32],
     tied: NDArray[np.int32],
 ) -> None:  # fmt: skip
-    """Write the places of words whose upper 16 bits are below `digit` to `out`, and of those equal to it to `tied`, in
+    """Write the places of words whose upper _DIGIT bits are below `digit` to `out`, and of those equal to it to `tied`, in
     ascending order. counts: of `_count_digits`."""
     share = -(-population // (counts.shape[0] * _DRAWN)) * _DRAWN
     for strip in prange(counts.shape[0]):
@@ -172,7 +173,7 @@ def _below_digit(
             part = words[: min(_DRAWN, population - start)]
             _words(key, stream, t, 0, start, part)
             for i in range(part.shape[0]):
-                upper = part[i] >> uint32(16)
+                upper = part[i] >> uint32(32 - _DIGIT)
                 if upper < digit:
                     out[below] = start + i
                     below += 1
@@ -211,7 +212,7 @@ def random_subset(key: int, stream: int, first: int, operators: int, count: int,
     out, seed = np.empty((operators, count), dtype=index_type(population)), np.uint64(key)
     for number in range(operators):
         place = (seed, stream, first + number, population)
-        counts = np.zeros((_STRIPS, 2**16), dtype=np.int64)
+        counts = np.zeros((_STRIPS, 2**_DIGIT), dtype=np.int64)
         _count_digits(*place, counts)
         total = counts.sum(axis=0).cumsum()
         digit = int(np.searchsorted(total, count))

@@ -4,6 +4,8 @@ import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from sketchbench.compressor.budget import at_budget
 from sketchbench.compressor.compressor import Compressor, MakeCompressor
 from sketchbench.dataset.dataset import MakeDataset
@@ -70,6 +72,11 @@ class Frontier(Checked):
     `over_noise`, with privacy: mean of the loss of accuracy by compression, less the loss by privacy in trainings
     without compression; bound: 0.
     `costlier`, with privacy: in how many trainings that difference is above 0; bound: 1/2.
+    `reached`: in how many trainings the accuracy was seen to reach the target, that of the same training without
+    compression at its end less `judging.great_loss`; bound: 1/2.
+    `rounds_to_target`: the rounds after which at least half of the trainings have reached it; `unfinished` if fewer do.
+    `below_local`, with distributed noise: in how many trainings the accuracy is at most that without compression and
+    with local noise at the same ε; bound: 1/2.
     `diverged`: the number of trainings that diverged; bound: 1/2.
     `rate`: the learning rate.
     `spent`, with privacy: an upper bound of ε once the trainings that chose the rate count, too; held-out images count
@@ -126,6 +133,10 @@ class Frontier(Checked):
             reference = pairs.get(Setting(self.privacy.case))
             for setting in group:
                 rows += self._rows(setting, pairs[setting], reference and reference.plain)
+                local = pairs.get(setting._replace(distributed=False))
+                if setting.distributed and local:
+                    below = int((pairs[setting].compressed.end <= local.plain.end).sum())
+                    rows.append(self._row("below_local", setting, bound=MEDIAN).counted(below, self.trials))
         return [row.replace(**about) for row in rows]
 
     @property
@@ -188,5 +199,14 @@ class Frontier(Checked):
             yield row("over_noise", bound=0.0).mean(over)
             yield row("costlier", bound=MEDIAN).counted(int((over > 0).sum()), self.trials)
             yield row("spent").number(spent)
+        rounds = np.sort(own.rounds_to(plain.end - self.judging.great_loss, self.training.every))
+        yield row("reached", bound=MEDIAN).counted(int(np.isfinite(rounds).sum()), self.trials)
+        yield self._to_target(row("rounds_to_target"), float(rounds[(self.trials - 1) // 2]))
         yield row("diverged", bound=MEDIAN).counted(own.diverged, self.trials)
         yield row("rate").number(own.rate)
+
+    def _to_target(self, row: Row, rounds: float) -> Row:
+        """The row with the rounds of the median training, infinite where it does not reach its target."""
+        if np.isfinite(rounds):
+            return row.number(rounds)
+        return row.without_number("unfinished", f"fewer than half of the {self.trials} trainings reach the target")

@@ -171,7 +171,7 @@ def test_the_mean_gradient_is_compressed_where_that_is_the_same(
     (each,) = train(clients(), gradients, [arm(make, sigma=sigma)], 3, rounds=4)
     assert abs(change(each)).max() > 1e-3
     np.testing.assert_allclose(change(merged), change(each), rtol=0, atol=1e-4 * abs(change(each)).max())
-    assert merged[3:] == each[3:]  # bytes
+    assert (merged.bytes_up, merged.bytes_down) == (each.bytes_up, each.bytes_down)
 
 
 def test_memory_is_carried_on() -> None:
@@ -264,6 +264,15 @@ def test_rounds_that_are_judged() -> None:
     ends = [train(clients(), FIXED, [arm()], 3, rounds=rounds)[0].accuracy for rounds in (3, 5, 7)]
     (judged,) = train(clients(), FIXED, [arm()], 3, rounds=7, judged=3, apart=2)
     np.testing.assert_allclose(judged.accuracy, np.mean(ends, axis=0))
+
+
+def test_the_course_is_the_ends_of_shorter_trainings() -> None:
+    """Whichever rounds are averaged; a training that diverges has no accuracy in any round."""
+    ends = [train(clients(), FIXED, [arm()], 3, rounds=rounds)[0].accuracy for rounds in (3, 6)]
+    watched = train(clients(), FIXED, [arm(), arm(rate=[1e9] * TRIALS)], 3, rounds=7, judged=3, apart=2, every=3)
+    np.testing.assert_array_equal(watched[0].course, ends)
+    assert not watched[1].course.any()
+    assert train(clients(), FIXED, [arm()], 3, rounds=2, every=3)[0].course.shape == (0, TRIALS)
 
 
 def test_networks_with_convolutions_are_trained() -> None:

@@ -20,7 +20,7 @@ from sketchbench.config import composition
 from sketchbench.dataset import digits, partition
 from sketchbench.dataset.dataset import Dataset, Split
 from sketchbench.federated import paired
-from sketchbench.federated.paired import PairedTrainings, RateChoice, RecordPrivacy, Rounds, Setting
+from sketchbench.federated.paired import PairedTrainings, RateChoice, Reached, RecordPrivacy, Rounds, Setting
 from sketchbench.measure.row import Row
 from sketchbench.model.networks import mlp
 from sketchbench.privacy.accountant import epsilon
@@ -49,6 +49,8 @@ SMALL = Frontier(
         rounds=6,
         judged=1,
         apart=1,
+        every=2,
+        images=1000,
         stack=4,
     ),
     privacy=RecordPrivacy(case="iid", epsilons=[8], distributed=[8], delta=1e-4, clip=1.0, accountant="pld"),
@@ -141,6 +143,38 @@ def test_what_is_lost_counts() -> None:
     assert gain["count"] == 3
 
 
+def test_rounds_to_a_target() -> None:
+    """The first of the points at which it is reached, also where it is lost again; infinity for never."""
+    course = np.array([[0.1, 0.3, 0.1], [0.5, 0.2, 0.1], [0.4, 0.6, 0.2]])
+    reached = Reached(course[0], course[-1], course, 0, 1, 1.0, 0.1)
+    np.testing.assert_array_equal(reached.rounds_to(np.array([0.5, 0.3, 0.3]), 4), [8, 4, np.inf])
+    empty = reached._replace(course=course[:0])
+    assert np.isinf(empty.rounds_to(np.zeros(3), 4)).all()
+
+
+def test_rounds_to_the_target_of_the_training_beside() -> None:
+    """That without compression, less the loss that is allowed; where it is never reached there is no number."""
+    found = changed(
+        compressor=Plain, compression=1, training_rounds=20, privacy_epsilons=[], privacy_distributed=[]
+    ).run()
+    assert [row["count"] for row in of("reached", found)] == [3, 3]
+    assert all(row["value"] in (10, 12, 14, 16, 18, 20) for row in of("rounds_to_target", found))
+    useless = changed(compressor=RandomK, compression=200, training_rounds=20, judging_budgets=[200]).run()
+    assert of("reached", useless, case="one class")[0]["count"] == 0
+    assert of("rounds_to_target", useless, case="one class")[0]["status"] == "unfinished"
+
+
+def test_accuracies_are_of_so_many_test_images() -> None:
+    """The same ones for all methods; the task's data set stays whole."""
+    few, all_ = trainings(training=dataclasses.replace(SMALL.training, images=100)), trainings()
+    kept = few.clients("iid", [0]).test[0]
+    assert (len(kept), len(all_.clients("iid", [0]).test[0])) == (100, 360)
+    whole = {image.tobytes() for image in all_.clients("iid", [0]).test[0]}
+    assert all(image.tobytes() in whole for image in kept)
+    np.testing.assert_array_equal(kept, few.clients("one class", [1]).test[0])
+    assert len(few._held_out.test.labels) == 100
+
+
 @pytest.mark.parametrize("setting", [Setting("iid"), Setting("iid", 8.0)])
 def test_what_is_beside_does_not_depend_on_the_compressor(setting: Setting) -> None:
     first, second = pair(TopK, setting), pair(RandomK, setting)
@@ -176,6 +210,27 @@ def test_the_noise_and_clip_of_the_rows_are_used(monkeypatch: pytest.MonkeyPatch
 def test_distributed_noise_takes_a_linear_compressor() -> None:
     with pytest.raises(ValueError, match="TopK is not linear, so that the sum of its messages is no function of the"):
         pair(TopK, Setting("iid", 8.0, True))
+
+
+def test_shared_noise_beside_local_noise_without_compression(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the same trial and the same ε: no row without one of them, and equal accuracies are not above."""
+    made = changed(compressor=RandomK, training_cases=["iid"], privacy_epsilons=[8, 1], privacy_distributed=[8])
+    start = np.array([0.1, 0.1, 0.1])
+    ends = {None: [0.9, 0.9, 0.9], 8.0: [0.3, 0.4, 0.5], 1.0: [0.2, 0.2, 0.2]}
+
+    def pairs(self: PairedTrainings, settings: Any, compressor: Any) -> dict[Setting, paired.Pair]:
+        def reached(end: list[float]) -> Reached:
+            return Reached(start, np.array(end), np.array([end]), 0, 1, 1.0, 0.1)
+
+        shared = reached([0.6, 0.4, 0.1])
+        plain = {setting: reached(ends[setting.epsilon]) for setting in settings}
+        return {one: paired.Pair(plain[one], shared if one.distributed else plain[one], 1.0, 9.0) for one in settings}
+
+    monkeypatch.setattr(PairedTrainings, "pairs", pairs)
+    (row,) = of("below_local", made.run())
+    assert (row["case"], row["epsilon"], row["count"], row["trials"]) == ("iid, secure aggregation", 8.0, 2, 3)
+    alone = changed(compressor=RandomK, privacy_epsilons=[], privacy_distributed=[8]).run()
+    assert not of("below_local", alone)
 
 
 def test_the_choice_of_the_rate_spends_privacy() -> None:
