@@ -9,7 +9,6 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from sketchbench.config.schema import SchemaError
-from sketchbench.config.study import NO_METHOD
 from sketchbench.measure.column import CONTROLS, Column
 from sketchbench.project import HOME
 from sketchbench.report import seal
@@ -20,7 +19,8 @@ from sketchbench.report.table.reading import TableError, read_table
 
 KEY = (Column.METHOD, Column.QUANTITY)  # columns of every table
 KINDS = ("sketch", "recovery", "compressor")
-METHODS = {NO_METHOD, *(path.stem for kind in KINDS for path in (HOME / "conf" / kind).glob("*.yaml"))}
+# The methods of the project, and that of a study which compares nothing.
+METHODS = {"any", *(path.stem for kind in KINDS for path in (HOME / "conf" / kind).glob("*.yaml"))}
 
 
 def draw(entry: Entry, tables: Mapping[str, pd.DataFrame], scale: str = "quick") -> Figure:
