@@ -413,7 +413,7 @@ def write(problem: Problem, runs: Sequence[Run], scale: Scale, command: str) -> 
     joining.make(TRAINING, entries, scale.name, table)
     trained = cells.Trained(problem.data.label, problem.clients, {}, lambda *_: command)
     cells.join([table], scale.name, scale.reports / "frontier.csv", {TRAINING: trained})
-    figure = replace(read_catalogue(CONF / "figure")[TRAINING], data=describe(problem), scales={})
+    figure = replace(read_catalogue(CONF / "figure")[TRAINING], title="", data=describe(problem), scales={})
     svg, png = (scale.reports / "figures" / f"{TRAINING}.{kind}" for kind in ("svg", "png"))
     drawing.make(TRAINING, figure, [table], scale.name, svg=svg, png=png)
     kind, methods = "compressor", sorted({run.compressor for run in runs})

@@ -79,7 +79,8 @@ def draw_list(claims: Sequence[Claim], outcomes: pd.DataFrame, topics: Mapping[s
 
 def _filter(name: str, title: str, texts: Mapping[str, None]) -> str:
     options = "".join(f'<option value="{escape(text)}">{escape(text)}</option>' for text in texts)
-    return f'<label>{title} <select data-filter="{name}"><option value="">all</option>{options}</select></label>'
+    named = f'data-filter="{name}" aria-label="{title}"'
+    return f'<label>{title} <select {named}><option value="">all</option>{options}</select></label>'
 
 
 def _name(row: Mapping[Any, Any]) -> str:

@@ -7,9 +7,10 @@ from typing import Any
 import pandas as pd
 
 from sketchbench.config import commands
+from sketchbench.config.study import NO_METHOD
 from sketchbench.report.claim import history
 from sketchbench.report.claim.claims import Claim, read_claims
-from sketchbench.report.claim.control import KINDS, NegativeControl
+from sketchbench.report.claim.control import IMPOSSIBLE, KINDS, NegativeControl
 from sketchbench.report.claim.erratum import Erratum, read_errata
 from sketchbench.report.claim.page import ROLES, measured
 from sketchbench.report.evidence.outcomes import Scale, read_outcomes
@@ -24,6 +25,7 @@ from sketchbench.site.verdicts import anchor, badge, claim_files, escape, number
 # The search skips these sections; it finds a claim by its statement and reasons.
 UNFOUND = "{ data-search-exclude }"
 ANY = "METHOD"
+WIDE = 10  # the columns of a table of verdicts from this one on have long texts
 NO_TABLES = "<p>The tables of its studies have not been made.</p>"
 SAYS = {"printed": "What the paper says", "corrected": "What is true instead"}
 READING = """\
@@ -69,7 +71,9 @@ def _claim(
     yield f'<blockquote class="statement">{typeset(claim.statement) or "No statement."}</blockquote>'
     if claim.words:
         yield f"## In words\n\n<p>{typeset(claim.words)}</p>"
-    yield f"## What was measured\n\n<p>On {escape(claim.dataset)}{_trials(own)}.</p>\n\n{_checks(claim, scales)}"
+    nothing, _, numbers = claim.dataset.partition("none")
+    data = f"On {escape(claim.dataset)}" if nothing else f"Without data{escape(numbers).replace(',', ':', 1)}"
+    yield f"## What was measured\n\n<p>{data}{_trials(own)}.</p>\n\n{_checks(claim, scales)}"
     yield "## The answer"
     if not run:
         why = "; ".join(sorted(set(filter(None, every["case"])))) or "its studies have not been run"
@@ -168,37 +172,45 @@ def by_method(own: pd.DataFrame) -> pd.DataFrame:
 
 
 def _table(own: pd.DataFrame) -> list[str]:
-    """A table with a row for each method and scale; the scales of a method stand below one another."""
+    """A table with a row for each method and scale; the scales of a method stand below one another. A column without an
+    entry is left out."""
     if own.empty:
         return []
     names = (
         *("method", "scale", "verdict", "expected", "statistic", "interval", "held against", "slack", "tightness"),
         *("trials", "deciding case", "negative control"),
     )
-    head = "".join(f"<th>{name}</th>" for name in names)
+    records = by_method(own).to_dict("records")
+    cells = [_cells(row) for row in records]
+    shown = [index for index in range(len(names)) if any(row[index] for row in cells)]
+    head = "".join(f"<th>{names[index]}</th>" for index in shown)
     rows, seen = [], set()
-    for row in by_method(own).to_dict("records"):
-        place = anchor(row)
-        rows.append(_table_row(row, "" if place in seen else f' id="{place}"'))
+    for record, row in zip(records, cells, strict=True):
+        place = anchor(record)
+        texts = "".join(f"<td{' class=wide' * (index >= WIDE)}>{row[index]}</td>" for index in shown)
+        rows.append(f"<tr>{texts}</tr>" if place in seen else f'<tr id="{place}">{texts}</tr>')
         seen.add(place)
     return [f"## Verdicts by method {UNFOUND}", f'<div class="box"><table><tr>{head}</tr>{"".join(rows)}</table></div>']
 
 
-def _table_row(row: Mapping[Any, Any], place: str) -> str:
+def _cells(row: Mapping[Any, Any]) -> list[str]:
+    """The cells of a row of the table; a number that was computed has no interval."""
     controls = []
     for kind in KINDS:
+        if row[kind] == IMPOSSIBLE:
+            continue
         verdict = f": {badge(row[f'{kind}_verdict'])} {measured(row, kind)}" if row[f"{kind}_verdict"] else ""
         controls += [f"{'near miss, ' if kind == 'near_miss' else ''}{escape(row[kind])}{verdict}"] if row[kind] else []
     both = "<br>".join(controls)
     tightness = " to ".join(dict.fromkeys(number(row[name], 3) for name in ("tightness", "loosest")))
-    interval = f"[{number(row['low'])}, {number(row['high'])}]"
-    cells = (
-        *(escape(row["label"] or row["method"]), row["scale"], badge(row["verdict"]), row["expected"]),
+    interval = f"[{number(row['low'])}, {number(row['high'])}]" if row["low"] != row["high"] else ""
+    name = "" if row["method"] == NO_METHOD else escape(row["label"] or row["method"])
+    return [
+        *(name, row["scale"], badge(row["verdict"]), row["expected"]),
         *(number(row["statistic"]), interval, number(row["bound"]), number(row["slack"], 2)),
-        *(tightness.removesuffix(" to "), f"{row['trials']:,.0f}" if row["trials"] == row["trials"] else ""),
-    )
-    plain = "".join(f"<td>{cell}</td>" for cell in cells)
-    return f'<tr{place}>{plain}<td class="wide">{typeset(row["case"])}</td><td class="wide">{both}</td></tr>'
+        *(tightness.removesuffix(" to "), f"{row['trials']:,.0f}" if row["trials"] > 0 else ""),
+        *(typeset(row["case"]), both),
+    ]
 
 
 def _checks(claim: Claim, scales: Sequence[Scale]) -> str:
@@ -208,7 +220,7 @@ def _checks(claim: Claim, scales: Sequence[Scale]) -> str:
         what, holds = WORDS[check.criterion]
         selected = [(name, quantity(name)) for name in quantities(check)]
         defined = "; ".join(
-            f"<code>{name}</code>, {typeset(each.meaning)}{f' [{escape(each.unit)}]' if each.unit else ''}"
+            f"<strong>{typeset(each.meaning)}</strong>{each.unit and f' [{escape(each.unit)}]'}, <code>{name}</code>"
             for name, each in selected
         )
         others = {name: value for name, value in check.where.items() if name != "quantity"}
@@ -216,8 +228,8 @@ def _checks(claim: Claim, scales: Sequence[Scale]) -> str:
         studies = ", ".join(_study(name, scales) for name in check.studies)
         over = f" over {check.settings.over}" if check.criterion == "growth" else ""
         items.append(
-            f"<li><strong>{what}{over}</strong> of {defined or 'the loss'}{rows if others else ''}. "
-            f"The check (<code>{check.criterion}</code>) holds where {holds}. Studies: {studies}.</li>"
+            f"<li>{defined or 'The loss'}{rows if others else ''}: {what}{over}. "
+            f"It holds where {holds} (<code>{check.criterion}</code>). Studies: {studies}.</li>"
         )
     text = _controls("Negative control", claim.controls) or "<p>No negative control yet.</p>"
     text += _controls("Near miss, which violates the hypothesis by a small factor", claim.near_misses)

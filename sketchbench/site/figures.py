@@ -37,11 +37,13 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
         available = [scale for scale in scales if place(scale, name).is_file()]
         if not available:
             continue
-        blocks += [f"## {name.replace('_', ' ').capitalize()} {{ #{name} }}", f"<p>{_caption(entry)}</p>"]
+        title, short = entry.at(available[0].name).title, name.replace("_", " ").capitalize()
+        blocks += [f"## {escape(title)} {{ #{name} data-toc-label='{short}' }}", f"<p>{_caption(entry)}</p>"]
         for scale in available:
             picture = asset(scale, name)
             yield picture
-            blocks.append(figure_html(picture, name, scale, f"{_print(entry, scale)} {_links(entry, scale, claimed)}"))
+            small = f"{_print(entry, scale)} {_links(entry, scale, claimed)}"
+            blocks.append(figure_html(picture, name, scale, small, entry.at(scale.name).title))
     for scale in scales:
         if place(scale, BENCHMARKS).is_file():
             picture = asset(scale, BENCHMARKS)

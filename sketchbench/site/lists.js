@@ -70,6 +70,16 @@
   };
   document.querySelectorAll(".claims").forEach(narrowed);
 
+  // What is wider than its place is reached and scrolled by keyboard.
+  const reach = () => {
+    for (const box of document.querySelectorAll(".box, .md-typeset__scrollwrap:not(.box *)")) {
+      if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+      else box.removeAttribute("tabindex");
+    }
+  };
+  addEventListener("load", reach);
+  addEventListener("resize", reach);
+
   const boxes = [...document.querySelectorAll(".listing")];
   if (!boxes.length) return;
 

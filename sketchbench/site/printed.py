@@ -115,15 +115,16 @@ def split(name: str) -> tuple[str, str]:
 
 def draw(cells: pd.DataFrame) -> str:
     """The cells of a table or figure in HTML: as rows and columns where names have both, and below one another, with
-    the reasons, where not. A cell has what is printed, and for each scale what was measured; a footnote says why it is
-    open."""
+    the reasons, where not. A line whose one cell is in no column of other lines has it across all columns. A cell has
+    what is printed, and for each scale what was measured; a footnote says why it is open."""
     records: dict[str, list[Mapping[Any, Any]]] = {}
     for row in cells.to_dict("records"):
         records.setdefault(str(row["cell"]), []).append(row)
     places = {name: split(name) for name in records}
     shared = Counter(column for _, column in places.values() if column)
     grid = {name: place for name, place in places.items() if shared[place[1]] > 1}
-    columns, lines = dict.fromkeys(c for _, c in grid.values()), dict.fromkeys(r for r, _ in grid.values())
+    lines = Counter(line for line, _ in grid.values())
+    columns = dict.fromkeys(column for line, column in grid.values() if lines[line] > 1)
     notes: dict[str, int] = {}
     named = {place: _cell(records[name], notes) for name, place in grid.items()}
     parts = []
@@ -132,6 +133,8 @@ def draw(cells: pd.DataFrame) -> str:
         body = ""
         for line in lines:
             texts = "".join(f"<td>{named.get((line, column), '')}</td>" for column in columns)
+            if whole := [place for place in named if place[0] == line and place[1] not in columns]:
+                texts = f"<td colspan={len(columns) or 1}>{escape(whole[0][1])}: {named[whole[0]]}</td>"
             body += f"<tr><th scope=row>{escape(line)}</th>{texts}</tr>"
         parts.append(f'<div class="box grid"><table><tr><td></td>{head}</tr>{body}</table></div>')
     if alone := [name for name in records if name not in grid]:

@@ -20,8 +20,11 @@ def escape(text: object) -> str:
 def typeset(text: str) -> str:
     """A statement as HTML, with indices, exponents and powers of ten set as in print."""
     out = escape(text)
-    out = re.sub(r"\b(\d+(?:\.\d+)?)e(-?\d+)\b", lambda m: f"{_times(m[1])}10<sup>{m[2].replace('-', '−')}</sup>", out)
+    out = re.sub(
+        r"\b(\d+(?:\.\d+)?)e\+?(-?)0*(\d+)\b", lambda m: f"{_times(m[1])}10<sup>{m[2] and '−'}{m[3]}</sup>", out
+    )
     out = re.sub(r"\^\(([^()]*)\)|\^\{([^{}]*)\}|\^([\w*+]+)", lambda m: f"<sup>{m[1] or m[2] or m[3]}</sup>", out)
+    out = re.sub(r"(?<=\w)_\{([^{}]+)\}", r"<sub>\1</sub>", out)
     return re.sub(r"(?<=\b[A-Za-zγηθσδεΔ])_(\w+)\b", r"<sub>\1</sub>", out)
 
 

@@ -11,14 +11,15 @@ import pytest
 import yaml
 
 from sketchbench.config.schema import SchemaError
-from sketchbench.report.figure import drawing
+from sketchbench.report.figure import drawing, foot
 from sketchbench.report.figure.catalogue import FOLDER, INTERVALS, Entry, available, read_catalogue
 from sketchbench.run.digest import CodeDigest
 
 CATALOGUE = read_catalogue()
 ROOT = Path(__file__).parents[2]
 STUDIES = {path.stem for path in (FOLDER.parent / "study").glob("*.yaml")}
-CONTENT = {"module": "growth", "studies": ["growth"], "caption": "What it shows.", "data": "pairs of vectors"}
+WORDS = {"title": "It grows.", "caption": "What it shows.", "data": "pairs of vectors"}
+CONTENT = {"module": "growth", "studies": ["growth"], **WORDS}
 
 
 def write(folder: Path, **changes: Any) -> Path:
@@ -39,7 +40,7 @@ def test_an_entry(entry: Entry) -> None:
 
 def test_what_an_entry_says(tmp_path: Path) -> None:
     write(tmp_path)
-    assert read_catalogue(tmp_path) == {"mine": Entry("growth", ("growth",), "What it shows.", "pairs of vectors")}
+    assert read_catalogue(tmp_path) == {"mine": Entry("growth", ("growth",), **WORDS)}
 
 
 def test_the_sentence_on_intervals(tmp_path: Path) -> None:
@@ -60,7 +61,8 @@ def test_the_sentence_on_intervals(tmp_path: Path) -> None:
         ({"data": None}, "'data' is a required property"),
         ({"bars": "yes"}, "at bars: 'yes' is not one of "),
         ({"scales": {"paper": {"module": "growth"}}}, "at scales/paper: "),
-        ({"title": "Growth"}, "'title' was unexpected"),
+        ({"heading": "Growth"}, "'heading' was unexpected"),
+        ({"title": ""}, "at title: "),
     ],
 )
 def test_a_wrong_entry(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
@@ -83,7 +85,7 @@ def test_a_file_that_is_no_entry(tmp_path: Path, text: str) -> None:
 
 
 def test_arguments_that_the_module_does_not_take() -> None:
-    entry = Entry("growth", ("growth",), "What it shows.", "pairs of vectors", arguments={"blocks": {}})
+    entry = Entry("growth", ("growth",), **WORDS, arguments={"blocks": {}})
     with pytest.raises(SchemaError, match=r"arguments of figure\.growth\.draw: .*'blocks'"):
         drawing.draw(entry, {})
 
@@ -125,9 +127,14 @@ def test_an_edit_changes_one_figure_only(tmp_path: Path, figure: str, old: str, 
 
 
 def test_an_entry_at_a_scale(tmp_path: Path) -> None:
-    write(tmp_path, arguments={"a": 1, "b": 2}, scales={"paper": {"data": "MNIST", "arguments": {"b": 3}}})
+    write(
+        tmp_path,
+        arguments={"a": 1, "b": 2},
+        scales={"paper": {"title": "It falls.", "data": "MNIST", "arguments": {"b": 3}}},
+    )
     entry = read_catalogue(tmp_path)["mine"]
     assert (entry.at("quick").data, entry.at("quick").arguments) == ("pairs of vectors", {"a": 1, "b": 2})
+    assert (entry.at("quick").title, entry.at("paper").title) == ("It grows.", "It falls.")
     assert (entry.at("paper").data, entry.at("paper").arguments) == ("MNIST", {"a": 1, "b": 3})
 
 
@@ -142,3 +149,25 @@ def test_no_module_reads_the_catalogue() -> None:
     assert {path.name for path in folder.glob("*.py") if "figure.catalogue" in path.read_text()} == {
         "drawing.py",
     }
+
+
+def heads(name: str, scale: str, **changes: Any) -> str:
+    """The words at the top of a figure that is drawn from the committed tables, with changes of their columns."""
+    read = {study: pd.read_csv(ROOT / "reports" / "tables" / f"{study}.csv") for study in CATALOGUE[name].studies}
+    figure = drawing.draw(CATALOGUE[name], {study: table.assign(**changes) for study, table in read.items()}, scale)
+    return " ".join(text.get_text() for text in figure.texts if text.get_position()[1] > 0.5).replace("\n", " ")
+
+
+def test_the_title_stands_over_the_figure() -> None:
+    """It says what is seen of the project's methods, where something is measured."""
+    assert heads("units", "quick") == CATALOGUE["units"].title
+    assert heads("units", "smoke") == ""
+    assert heads("units", "quick", method="mine") == ""
+
+
+def test_lines_of_a_title_are_about_equally_long() -> None:
+    for entry in CATALOGUE.values():
+        lines = foot._balanced(entry.title, 95)
+        assert " ".join(lines) == entry.title
+        assert len(lines) <= 2
+        assert min(map(len, lines)) > 0.6 * max(map(len, lines))

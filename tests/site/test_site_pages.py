@@ -251,6 +251,8 @@ def test_nothing_is_drawn_of_no_number() -> None:
         ("w^t and x^[K]", "w<sup>t</sup> and x^[K]"),
         ("b < d & C_n", "b &lt; d &amp; C<sub>n</sub>"),
         ("count_sketch", "count_sketch"),
+        ("steps=1e+07, delta=1e-09", "steps=10<sup>7</sup>, delta=10<sup>−9</sup>"),
+        ("a sketch by sk_{t-1}", "a sketch by sk<sub>t-1</sub>"),
     ],
 )
 def test_statements_are_typeset(text: str, expected: str) -> None:

@@ -56,6 +56,8 @@ def name_of(check: Check) -> str:
     if not selected:
         return what
     meanings = "; ".join(dict.fromkeys(each.meaning for each in selected))
+    if check.criterion == "computed":
+        return meanings
     if check.criterion in ("probability", "always"):
         counted = all(each.unit in COUNTED for each in selected)
         return f"{what}: {meanings}" if counted else f"{what}, where too much is: {meanings}"

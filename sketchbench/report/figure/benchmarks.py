@@ -146,7 +146,7 @@ def _ratios(axes: Axes, peers: pd.DataFrame) -> None:
     axes.tick_params(axis="y", labelsize=6)
     axes.grid(False, axis="y")
     if len(rows):
-        axes.set_xlim(min(1.0, ratios.min()) / 4, 3 * max(1.0, ratios.max()))
+        axes.set_xlim(min(1.0, ratios.min()) / 10, 3 * max(1.0, ratios.max()))
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set(title="other libraries", xlabel="their time over ours")

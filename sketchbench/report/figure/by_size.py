@@ -31,6 +31,7 @@ def draw(cases: Mapping[str, pd.DataFrame], bound: str | None = None) -> Figure:
         for value, ratio, members in zip(values, ratios, groups.values(), strict=True):
             _panel(value, ratio, rows, members, everything[Column.B])
         style.limits(ratios[0], relative(rows), include=1)
+        values[0].margins(y=0.12)
         style.plain_log(values[0])
     for axes, last, group in zip(grid[0], grid[-1], groups, strict=True):
         axes.set_title(group)

@@ -27,6 +27,7 @@ class Entry:
 
     module: str
     studies: tuple[str, ...]
+    title: str
     caption: str
     data: str
     bars: str = "none"
@@ -37,12 +38,13 @@ class Entry:
         """The entry with what differs at this scale."""
         changes = self.scales.get(scale, {})
         arguments = {**self.arguments, **changes.get("arguments", {})}
-        return replace(self, arguments=arguments, data=changes.get("data", self.data))
+        words = {name: changes.get(name, getattr(self, name)) for name in ("title", "data")}
+        return replace(self, arguments=arguments, **words)
 
     def digest(self, code: CodeDigest) -> str:
-        """16 hex digits that change with the caption, the studies, the arguments, and the code that draws."""
+        """16 hex digits that change with the texts, the studies, the arguments, and the code that draws."""
         drawing = code(("sketchbench.report.figure.drawing", f"sketchbench.report.figure.{self.module}"))
-        words = [self.caption, self.data, self.bars]
+        words = [self.title, self.caption, self.data, self.bars]
         given = [self.arguments, *(changes.get("arguments", {}) for changes in self.scales.values())]
         cells = sorted({arguments["cells"] for arguments in given if "cells" in arguments})  # files of conf/printed
         typed = {name: (PRINTED / f"{name}.yaml").read_text("utf-8") for name in cells}

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from sketchbench.config.schema import SchemaError
 from sketchbench.measure.column import CONTROLS, Column
+from sketchbench.project import HOME
 from sketchbench.report import seal
 from sketchbench.report.figure import foot
 from sketchbench.report.figure.catalogue import Entry
@@ -17,11 +18,15 @@ from sketchbench.report.figure.saving import save
 from sketchbench.report.table.reading import TableError, read_table
 
 KEY = (Column.METHOD, Column.QUANTITY)  # columns of every table
+KINDS = ("sketch", "recovery", "compressor")
+# The methods of the project, and that of a study which compares nothing.
+METHODS = {"any", *(path.stem for kind in KINDS for path in (HOME / "conf" / kind).glob("*.yaml"))}
 
 
 def draw(entry: Entry, tables: Mapping[str, pd.DataFrame], scale: str = "quick") -> Figure:
-    """Draw the figure of an entry from the tables of its studies, by name, with the small print at its foot. Methods
-    that are broken on purpose, the controls, are in no figure.
+    """Draw the figure of an entry from the tables of its studies, by name, with its title and the small print at its
+    foot. Methods that are broken on purpose, the controls, are in no figure. The title says what is seen of the methods
+    of the project: it is left out beside others, and at the scale smoke, which measures nothing.
 
     Raises SchemaError, in one line, where its module's `draw` does not take the entry's arguments.
     """
@@ -33,7 +38,9 @@ def draw(entry: Entry, tables: Mapping[str, pd.DataFrame], scale: str = "quick")
         raise SchemaError(f"arguments of figure.{entry.module}.draw: {error}") from None
     sound = {name: table[~table[Column.METHOD].str.startswith(CONTROLS)] for name, table in tables.items()}
     figure = function(sound, **entry.arguments)
-    foot.write(figure, foot.text(scale, tables.values(), entry.data, entry.bars))
+    ours = all(table[Column.METHOD].isin(METHODS).all() for table in sound.values())
+    title = entry.title if ours and scale != "smoke" else ""
+    foot.write(figure, foot.text(scale, tables.values(), entry.data, entry.bars), title)
     return figure
 
 

@@ -25,12 +25,14 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     (quantity beyond), over the compression, by case, rows and k."""
     (table,) = tables.values()
     figure, (left, right) = style.subplots(3.2, 1, 2, width_ratios=(1, 1.2))
-    _memories(left, table[table[Column.K] == table[Column.K].max()])
+    lines = _memories(left, table[table[Column.K] == table[Column.K].max()])
     _map(right, style.select(table, quantity="beyond"))
+    style.legend(figure, [], {**lines, "limit": style.BOUND, **{word: _mark(word, style.INK) for word in SHARES}})
     return figure
 
 
-def _memories(axes: Axes, table: pd.DataFrame) -> None:
+def _memories(axes: Axes, table: pd.DataFrame) -> dict[str, style.Line]:
+    """Draw the memories, and return the lines of those that there are, by name."""
     limit = style.select(table, quantity="largest")[Column.BOUND].max()
     rows = style.select(table, quantity="memory")
     plain = rows[rows[Column.S].isna() | (rows[Column.S] == rows[Column.S].median())]  # the rows of most tables
@@ -52,11 +54,8 @@ def _memories(axes: Axes, table: pd.DataFrame) -> None:
     axes.set(xscale="log", yscale="log", xlabel="round", ylabel="memory / largest message")
     if limit > 0:
         axes.set_ylim(top=2 * limit)
-    lines = {NAMES[case]: {"color": style.COLOURS[c], "linestyle": look} for case, (c, look) in LOOKS.items()}
-    shown = {NAMES[str(case)] for case in plain[Column.CASE]}
-    kept = {name: line for name, line in lines.items() if name in shown}
-    handles = style.entries({**kept, "limit": style.BOUND})
-    axes.legend(handles=handles, fontsize=6, ncols=len(handles), loc="lower center", bbox_to_anchor=(0.5, 1))
+    shown = [case for case in LOOKS if case in set(plain[Column.CASE])]
+    return {NAMES[case]: {"color": style.COLOURS[LOOKS[case][0]], "linestyle": LOOKS[case][1]} for case in shown}
 
 
 def _map(axes: Axes, rows: pd.DataFrame) -> None:
@@ -66,18 +65,16 @@ def _map(axes: Axes, rows: pd.DataFrame) -> None:
     for row in keyed.to_dict("records"):
         share = row[Column.COUNT] / row[Column.TRIALS]
         word = "within in all" if share == 0 else "beyond in all" if share == 1 else "beyond in some"
-        marker, filled = SHARES[word]
-        colour = style.COLOURS[LOOKS[row[Column.CASE]][0]]
         at = compressions.index(row[Column.COMPRESSION]), names.index(row["place"])
-        axes.plot(*at, marker=marker, color=colour, markerfacecolor=colour if filled else "none", linestyle="none")
+        axes.plot(*at, **_mark(word, style.COLOURS[LOOKS[row[Column.CASE]][0]]))
     axes.set_xticks(range(len(compressions)), [f"{value:g}" for value in compressions])
     axes.set_yticks(range(len(names)), names, fontsize=7)
     axes.set(xlabel="compression $d/b$", xlim=(-0.5, len(compressions) - 0.5), ylim=(len(names) - 0.5, -0.5))
-    lines = {
-        word: {"marker": m, "color": style.INK, "linestyle": "none", "markerfacecolor": style.INK if full else "none"}
-        for word, (m, full) in SHARES.items()
-    }
-    axes.legend(handles=style.entries(lines), fontsize=6, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1))
+
+
+def _mark(word: str, colour: Any) -> style.Line:
+    marker, filled = SHARES[word]
+    return {"marker": marker, "color": colour, "markerfacecolor": colour if filled else "none", "linestyle": "none"}
 
 
 def _place(row: dict[Any, Any]) -> str:

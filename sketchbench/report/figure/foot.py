@@ -1,4 +1,4 @@
-"""The small print at the foot of every figure: scale, sizes, trials, data, and what bars and bands are."""
+"""The title at the head of every figure, and the small print at its foot: scale, sizes, trials, data, what bars are."""
 
 import textwrap
 from collections.abc import Iterable
@@ -12,6 +12,8 @@ SIZE = 6.0  # points
 LINE = 1.35 * SIZE / 72  # inches from line to line
 LETTER = 0.54 * SIZE / 72  # inches, about the mean width of a letter
 MARGIN = 0.06  # inches around the text
+TITLE = {"fontsize": 8.5, "fontweight": "bold"}
+TITLE_LINE, TITLE_LETTER = 1.3 * 8.5 / 72, 0.6 * 8.5 / 72  # inches, as above
 FEW = 10  # trials; fewer have no useful interval
 BARS = {  # by the key `bars` of conf/figure
     "simultaneous": "intervals that all hold at once, except with probability 1e-3",
@@ -54,21 +56,32 @@ def text(scale: str, tables: Iterable[pd.DataFrame], data: str, kind: str) -> st
     return f"Scale: {scale}{known}. Data: {data}. Bars and bands: {bars(kind, tables)}."
 
 
-def write(figure: Figure, content: str) -> None:
-    """Write the small print below everything else; the figure's height grows with it."""
+def write(figure: Figure, content: str, title: str = "") -> None:
+    """Write the title above everything else, and the small print below; the figure's height grows with both."""
     width, height = figure.get_size_inches()
+    head = _balanced(title, int((width - 2 * MARGIN) / TITLE_LETTER))
     lines = textwrap.wrap(content, int((width - 2 * MARGIN) / LETTER))
+    above = 2 * MARGIN + TITLE_LINE * len(head) if head else 0.0
     added = 2 * MARGIN + LINE * len(lines)
-    figure.set_figheight(height + added)
-    share = added / (height + added)
+    whole = height + added + above
+    figure.set_figheight(whole)
+    share, top = added / whole, 1 - above / whole
     below = 0.0
     for legend in figure.legends:  # those outside the axes lie at the figure's edge, whatever the layout
-        below = max(below, legend.get_window_extent().height / figure.dpi / (height + added))
+        below = max(below, legend.get_window_extent().height / figure.dpi / whole)
         legend.set_in_layout(False)
-        legend.set_bbox_to_anchor((0, share, 1, 1 - share), transform=figure.transFigure)
-    figure.set_layout_engine("constrained", rect=(0, share + below, 1, 1 - share - below))
-    place = (MARGIN / width, MARGIN / (height + added))
-    figure.text(*place, "\n".join(lines), fontsize=SIZE, color="0.35", va="bottom", linespacing=1.35)
+        legend.set_bbox_to_anchor((0, share, 1, top - share), transform=figure.transFigure)
+    figure.set_layout_engine("constrained", rect=(0, share + below, 1, top - share - below))
+    left, gap = MARGIN / width, MARGIN / whole
+    figure.text(left, 1 - gap, "\n".join(head), va="top", linespacing=1.3, **TITLE)
+    figure.text(left, gap, "\n".join(lines), fontsize=SIZE, color="0.35", va="bottom", linespacing=1.35)
+
+
+def _balanced(text: str, most: int) -> list[str]:
+    """The lines of a text, of at most so many letters, and about equally long."""
+    count = len(textwrap.wrap(text, most))
+    wrapped = (textwrap.wrap(text, width) for width in range(1, most + 1))
+    return next(lines for lines in wrapped if len(lines) == count)
 
 
 def _range(values: list[int]) -> str:

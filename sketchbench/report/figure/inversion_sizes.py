@@ -31,7 +31,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
         axes.set_ylabel(label)
         axes.set_ylim(bottom=0)
         axes.axvline(size / pixels, **PIXELS)
-        style.compression_ticks(axes, sketched[Column.COMPRESSION], apart=0.08)
+        style.compression_ticks(axes, sketched[Column.COMPRESSION], apart=0.12)
     others = {"no sketch": LEVELS["control"], "mean image": LEVELS["mean image"], "as many as pixels": PIXELS}
     style.legend(figure, methods, others)
     return figure

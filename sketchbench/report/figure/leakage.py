@@ -29,6 +29,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     _curves(network, style.select(curves, case="network"), methods)
     network.set_title("perceptron")
     _values(values, style.select(rows, quantity=["gamma_1", "norm"]))
+    values.set_title("singular values of $R^T$")
     style.legend(figure, methods, LEGEND)
     return figure
 

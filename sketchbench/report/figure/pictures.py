@@ -62,7 +62,7 @@ def _title(values: dict[str, Any]) -> str:
     for name, sign in ((Column.COMPRESSION, "$d/b$"), (Column.EPSILON, r"$\varepsilon$")):
         value = values.get(name)
         if value is not None and not np.isnan(value):
-            return f"{sign} = {value:g}"
+            return f"{sign} = {value:g}" if value < 1e4 else f"{sign} = {value:.0e}".replace("e+0", "e")
     return NAMES.get(values[Column.CASE], values[Column.CASE])
 
 

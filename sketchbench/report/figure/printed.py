@@ -12,15 +12,15 @@ from sketchbench.report.printed.cells import PAPERS, join
 from sketchbench.report.printed.transcription import FOLDER, PrintedCell, read_printed
 
 NAMES = {"federated_mlp": "MLP", "federated_cnn": "CNN"}
-LOOKS = {"plain": ("o", style.EXACT, -1), "sketched": ("s", style.INK, 1)}
+LOOKS = {"plain": ("o", style.EXACT), "sketched": ("s", style.INK)}
 LEGEND: dict[str, style.Line] = {
-    case: {"marker": marker, "color": colour, "linestyle": "none"} for case, (marker, colour, _) in LOOKS.items()
+    case: {"marker": marker, "color": colour, "linestyle": "none"} for case, (marker, colour) in LOOKS.items()
 }
+LINE = "differs from what was measured"
 PRINTED: dict[str, style.Line] = {
     "as printed": {"color": style.INK, "markerfacecolor": "none", "marker": "o", "linestyle": "none"},
-    "differs from what was measured": {"color": style.INK, "linewidth": 0.8},
+    LINE: {"color": style.INK, "linewidth": 0.8, "linestyle": ":"},
 }
-APART = 1.06  # between a printed number and what was measured, on the axis of shares
 NO_VERDICTS = pd.DataFrame(columns=["claim"])  # none of these cells is judged by one
 
 
@@ -51,12 +51,12 @@ def _rounds(table: pd.DataFrame, case: str) -> pd.DataFrame:
 
 
 def _measured(axes: Axes, rows: pd.DataFrame, case: str) -> None:
-    marker, colour, side = LOOKS[case]
+    marker, colour = LOOKS[case]
     for row in rows.to_dict("records"):
-        mean, trials, x = row[Column.MEAN], int(row[Column.TRIALS]), row[Column.PARTICIPATION] * APART**side
+        mean, trials, x = row[Column.MEAN], int(row[Column.TRIALS]), row[Column.PARTICIPATION]
         if trials > 1:
             low, high = draw_intervals(mean, row[Column.SD], trials, draws=1, positive=True)[-1]
-            axes.plot([x, x], [low, high], color=colour, linewidth=0.8)
+            axes.plot([x, x], [low, high], color=colour, linewidth=1.6)
         axes.plot(x, mean, marker, color=colour, markersize=4)
 
 
@@ -64,9 +64,8 @@ def _printed(axes: Axes, cells: list[PrintedCell], tables: dict[str, pd.DataFram
     """Draw the printed numbers of a study, each with a line to what was measured where the two differ."""
     rows = join(cells, tables, NO_VERDICTS, PAPERS)
     for cell, row in zip(cells, rows.to_dict("records"), strict=True):
-        marker, colour, side = LOOKS[cell.where[Column.CASE]]
-        x = cell.where[Column.PARTICIPATION] * APART ** (2.5 * side)
+        marker, colour = LOOKS[cell.where[Column.CASE]]
+        x = cell.where[Column.PARTICIPATION]
         axes.plot(x, cell.number, marker, color=colour, markersize=5, markerfacecolor="none")
         if row["agrees"] == DIFFERS:
-            near = cell.where[Column.PARTICIPATION] * APART**side
-            axes.plot([near, x], [row["measured"], cell.number], color=colour, linewidth=0.8)
+            axes.plot([x, x], [row["measured"], cell.number], **PRINTED[LINE] | {"color": colour})

@@ -9,6 +9,7 @@ from sketchbench.measure.column import Column
 from sketchbench.report.figure import style
 
 CONTROLS = {0.5: ("half of the noise", style.COLOURS[3]), 0.0: ("no noise", style.COLOURS[1])}
+SAMPLINGS = {"full": "full batches", "poisson": "Poisson sampling"}
 WIDTH = 0.36  # of a place on the x axis, to each side
 ACCOUNTED: style.Line = {"color": style.INK, "linewidth": 1.6}
 
@@ -30,10 +31,10 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
             _values(axes, next(x), method.rows(style.select(here, noise=1)), method.marks())
         for noise, (_, colour) in CONTROLS.items():
             _values(axes, next(x), style.select(here, noise=noise), {"marker": "X", "markersize": 5, "color": colour})
-    axes.set_xticks(range(len(places)), [f"{case}\n$\\delta$ = {delta:g}" for case, delta in places])
+    axes.set_xticks(range(len(places)), [f"{SAMPLINGS.get(c, c)}\n$\\delta$ = {delta:g}" for c, delta in places])
     axes.grid(visible=False, axis="x")
     axes.set_ylim(bottom=0)
-    axes.set_ylabel(r"$\varepsilon$")
+    axes.set_ylabel(r"$\varepsilon$, proven by an attack")
     cross: style.Line = {"marker": "X", "linestyle": "none"}
     controls = {f"control: {label}": {"color": colour, **cross} for label, colour in CONTROLS.values()}
     style.legend(figure, methods, {**controls, "accounted": ACCOUNTED})

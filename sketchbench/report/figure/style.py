@@ -21,7 +21,7 @@ from matplotlib.axis import Axis
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 from numpy.typing import ArrayLike
 
 from sketchbench.measure.column import Column
@@ -395,12 +395,13 @@ def limits(axes: Axes, rows: pd.DataFrame, include: float) -> None:
 
 
 def plain_log(axes: Axes, which: Literal["x", "y"] = "y") -> None:
-    """Make an axis logarithmic and write its ticks as plain numbers, more of them where it spans less than 100-fold."""
+    """Make an axis logarithmic and write its ticks as plain numbers: more of them where it spans less than 100-fold, at
+    equal distances where it spans less than 3-fold."""
     axes.set(**{f"{which}scale": "log"})
     axis: Axis = getattr(axes, f"{which}axis")
     low, high = axis.get_view_interval()
     subs = (1.0, 2.0, 5.0) if high < 100 * low else (1.0,)
-    axis.set_major_locator(LogLocator(subs=subs))
+    axis.set_major_locator(LogLocator(subs=subs) if high > 3 * low else MaxNLocator(4))
     axis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axis.set_minor_formatter(NullFormatter())
 

@@ -69,17 +69,19 @@ def _lemmas(axes: Axes, rows: pd.DataFrame) -> None:
     for index, (lemma, series) in enumerate(allowed.groupby(Column.LEMMA)):
         marker = MARKERS[index % len(MARKERS)]
         axes.plot(series[Column.THRESHOLD], series[Column.BOUND], marker=marker, **ALLOWED)
-        _name(axes, lemma, series[Column.THRESHOLD].iloc[0], series[Column.BOUND].iloc[0], left=index == 0)
+        end = 0 if index == 0 else -1
+        _name(axes, lemma, series[Column.THRESHOLD].iloc[end], series[Column.BOUND].iloc[end], right=index == 0)
     for lemma, series in style.select(rows, quantity="largest_error").groupby(Column.LEMMA):
         axes.axvline(series[Column.BOUND].iloc[0], color=style.INK, linewidth=0.9)
         _name(axes, lemma, series[Column.BOUND].iloc[0], 1.0)
 
 
-def _name(axes: Axes, lemma: Any, x: float, y: float, *, left: bool = True) -> None:
-    """Write the number of a lemma beside a mark; the later lemma of a panel has the smaller thresholds."""
-    place: dict[str, Any] = {"xytext": (3 if left else -3, 3), "textcoords": "offset points"}
+def _name(axes: Axes, lemma: Any, x: float, y: float, *, right: bool = True) -> None:
+    """Write the number of a lemma beside a mark: on its right, or on the left of the lowest mark, away from curves; the
+    later lemma of a panel has the smaller thresholds."""
+    place: dict[str, Any] = {"xytext": (3 if right else -4, 3), "textcoords": "offset points"}
     text = lemma.removeprefix("Lemma ")
-    axes.annotate(text, (x, y), ha="left" if left else "right", fontsize=7, color=style.INK, **place)
+    axes.annotate(text, (x, y), ha="left" if right else "right", fontsize=7, color=style.INK, **place)
 
 
 def _scales(axes: Axes, table: pd.DataFrame, tails: pd.DataFrame) -> None:

@@ -36,7 +36,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     figure, grid = style.subplots(height, len(shares), 3, squeeze=False, sharex="col", sharey="col")
     for panels, share in zip(grid, shares, strict=True):
         _row(panels, style.select(rows, participation=share), methods)
-        panels[0].set_ylabel(f"{100 * share:g} % of clients\ntest accuracy")
+        panels[0].set_ylabel(f"test accuracy,\n{100 * share:g} % of clients")
     lowest = style.select(rows, quantity="accuracy")["low"].min()
     bottom = max(0.0, math.floor(10 * lowest) / 10) if lowest < 1 else 0.0
     for axes in grid[0, :2]:

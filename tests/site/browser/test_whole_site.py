@@ -11,12 +11,17 @@ def scheme(page: Any) -> str:
     return page.evaluate("document.body.dataset.mdColorScheme")  # type: ignore[no-any-return]
 
 
-def test_the_search_finds_a_theorem_without_a_server(opened: Any) -> None:
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [("Theorem 6.2", "claims/"), ("training through sampling with dropout", "claims/Z14-dropout.html")],
+)
+def test_the_search_finds_a_claim_without_a_server(opened: Any, words: str, found: str) -> None:
+    """By its place, and by words of its statement."""
     page = opened("index.html")
-    page.locator(".md-search__input").fill("Theorem 6.2")
-    found = page.locator(".md-search-result__link").first
-    found.wait_for()
-    assert "claims/" in found.get_attribute("href")
+    page.locator(".md-search__input").fill(words)
+    first = page.locator(".md-search-result__link").first
+    first.wait_for()
+    assert found in first.get_attribute("href")
 
 
 def test_the_reader_chooses_light_or_dark_and_it_stays(opened: Any) -> None:
@@ -25,7 +30,7 @@ def test_the_reader_chooses_light_or_dark_and_it_stays(opened: Any) -> None:
     page.locator("form[data-md-component=palette] label:visible").click()
     page.wait_for_function("document.body.dataset.mdColorScheme === 'slate'")
     page.get_by_role("link", name="Claims", exact=True).first.click()
-    page.wait_for_selector(".listing[data-ready]")
+    page.wait_for_selector(".claim")
     assert scheme(page) == "slate"
 
 
