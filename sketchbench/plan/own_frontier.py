@@ -8,7 +8,7 @@ import itertools
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +22,7 @@ from sketchbench.config.composition import Composed, Composer, load_part
 from sketchbench.config.study import read
 from sketchbench.dataset.dataset import Dataset
 from sketchbench.dataset.partition import deal
+from sketchbench.federated.paired import RateChoice
 from sketchbench.federated.tuning import hold_out
 from sketchbench.files import parse_json, write_text
 from sketchbench.model.networks import initialise
@@ -47,7 +48,8 @@ SPARE = 0.8  # share of the hours, and of a client's records, that is planned wi
 TRIED = 4  # trainings that are timed
 LONG = 0.5  # seconds between two measurements, from which on a difference is trusted
 MOST = 64  # rounds that are timed
-JUDGED, FIRST, BATCH = 10, 15, 16  # rounds that are judged, and of the first heat; records of a batch
+JUDGED, EVERY, BATCH = 5, 5, 16  # rounds that are judged; from one on the way to the next; records of a batch
+FIRST, KEPT = 15, 2  # rounds of the first heat, and learning rates that are tried again
 STACK = 2**26  # bytes
 SIZE = "size.json"
 
@@ -62,6 +64,11 @@ class Size(NamedTuple):
     rates: tuple[float, ...]
     compressions: tuple[int, ...]
     whole: bool = True
+
+    @property
+    def tuning(self) -> RateChoice:
+        """How learning rates are chosen."""
+        return RateChoice(list(self.rates), min(FIRST, self.rounds), KEPT, self.rounds, self.tried)
 
     def __str__(self) -> str:
         budgets = ", ".join(f"1/{one}" for one in self.compressions)
@@ -281,9 +288,11 @@ class Costs:
 
     def seconds(self, compressor: str, size: Size, cases: int) -> float:
         """Of the trainings of a compressor at one compression."""
-        trainings = size.trials + len(size.rates) * size.tried
-        evaluations = size.trials + trainings * min(JUDGED, size.rounds)
-        return cases * (trainings * size.rounds * self.rounds.get(compressor, 0.0) + evaluations * self.evaluation)
+        judged, heats = min(JUDGED, size.rounds), size.tuning.heats if len(size.rates) > 1 else []
+        tried = size.tried * sum(count * min(judged, rounds) for count, rounds in heats)
+        rounds = size.trials * size.rounds + size.tuning.all_rounds
+        evaluations = size.trials * (1 + judged + size.rounds // EVERY) + tried
+        return cases * (rounds * self.rounds.get(compressor, 0.0) + evaluations * self.evaluation)
 
     def total(self, problem: Problem, size: Size) -> float:
         """Of all runs at a size, and once of the trainings without compression beside them."""
@@ -373,10 +382,8 @@ def runs_of(problem: Problem, size: Size, place: Path) -> list[Run]:
             training__rounds=size.rounds,
             training__judged=min(JUDGED, size.rounds),
             training__stack=problem.stack,
-            tuning__rates=list(size.rates),
-            tuning__first=min(FIRST, size.rounds),
-            tuning__rounds=size.rounds,
-            tuning__trials=size.tried,
+            training__every=EVERY,
+            **{f"tuning__{name}": value for name, value in asdict(size.tuning).items()},
             judging__budgets=list(budgets),
         )
         signed = signature(composed.config, problem.folder)
