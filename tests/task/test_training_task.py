@@ -103,8 +103,10 @@ def test_accuracies() -> None:
 
 
 def test_trials_side_by_side() -> None:
-    """The rows are those of trials one by one, up to rounding, which is all that the error of a plain client is; clients
-    have 17 or 18 samples, and batches of 7."""
+    """The rows are those of trials one by one, up to rounding; a plain client's error is rounding alone.
+
+    Clients have 17 or 18 samples, and batches of 7.
+    """
     task = changed(
         trials=FEWEST,
         rounds=2,
