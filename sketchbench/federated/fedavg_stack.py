@@ -70,8 +70,8 @@ def train_stack(trials: Sequence[FedAvgExperiment]) -> list[Curve]:
     replies: list[list[Reply] | None] = [None] * len(trials)
     for t in range(trials[0].rounds + 1):
         now = [rounds.send(given) for rounds, given in zip(started, replies, strict=True)]
-        for trial, *successive, curve in zip(trials, before, now, curves, strict=True):
-            trial.evaluate(Successive(t, *successive), curve)
+        for trial, last, current, curve in zip(trials, before, now, curves, strict=True):
+            trial.evaluate(Successive(t, last, current), curve)
         log.info("round %d of %d of %d trainings", t, trials[0].rounds, len(trials))
         before = [*now]
         if t < trials[0].rounds:
@@ -117,7 +117,9 @@ def _train_clients(experiment: FedAvgExperiment, clients: Sequence[Client]) -> I
     shapes = tuple(tuple(value.shape) for value in clients[0].weights.values())
     network = StackedPerceptron(experiment.kernels, shapes)
     w = np.stack([torch.cat([value.flatten() for value in one.weights.values()]).numpy() for one in clients])
-    inputs, labels, orders = (np.stack([one[place] for one in clients]) for place in (3, 4, 5))
+    inputs, labels, orders = (
+        np.stack(several) for several in zip(*((one.inputs, one.labels, one.orders) for one in clients), strict=True)
+    )
     projections = [
         None if several[0] is None else np.stack(several)
         for several in zip(*(one.projections for one in clients), strict=True)

@@ -160,8 +160,8 @@ def _below_digit(
     key: Any, stream: int, t: int, population: int, digit: Any, counts: NDArray[np.int64], out: NDArray[np.int32],
     tied: NDArray[np.int32],
 ) -> None:  # fmt: skip
-    """Write the places of words whose upper _DIGIT bits are below `digit` to `out`, and of those equal to it to `tied`, in
-    ascending order. counts: of `_count_digits`."""
+    """Write the places of words whose upper _DIGIT bits are below `digit` to `out`, and of those equal to it to `tied`,
+    in ascending order. counts: of `_count_digits`."""
     share = -(-population // (counts.shape[0] * _DRAWN)) * _DRAWN
     for strip in prange(counts.shape[0]):
         below, equal = int64(0), int64(0)

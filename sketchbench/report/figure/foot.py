@@ -1,6 +1,7 @@
 """The title at the head of every figure, and the small print at its foot: scale, sizes, trials, data, what bars are."""
 
 import textwrap
+from typing import Any
 from collections.abc import Iterable
 
 import pandas as pd
@@ -12,7 +13,7 @@ SIZE = 6.0  # points
 LINE = 1.35 * SIZE / 72  # inches from line to line
 LETTER = 0.54 * SIZE / 72  # inches, about the mean width of a letter
 MARGIN = 0.06  # inches around the text
-TITLE = {"fontsize": 8.5, "fontweight": "bold"}
+TITLE: dict[str, Any] = {"fontsize": 8.5, "fontweight": "bold"}
 TITLE_LINE, TITLE_LETTER = 1.3 * 8.5 / 72, 0.6 * 8.5 / 72  # inches, as above
 FEW = 10  # trials; fewer have no useful interval
 BARS = {  # by the key `bars` of conf/figure
