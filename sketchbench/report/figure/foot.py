@@ -1,8 +1,8 @@
 """The title at the head of every figure, and the small print at its foot: scale, sizes, trials, data, what bars are."""
 
 import textwrap
-from typing import Any
 from collections.abc import Iterable
+from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
