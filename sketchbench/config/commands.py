@@ -42,8 +42,7 @@ def single_run(conf: Path, scale: str, row: Mapping[Any, Any], method: str = "")
     if len(points) != 1 and not (points and study.always):  # which is run at the first size that the method takes
         return ""
     chosen = [f"{study.kind}={method or row['method']}"] if study.kind else []
-    parts = [f"task={study.task}", *chosen, f"scale={scale}"]
-    parts += [f"{group}@task.{group}={option}" for group, option in points[0].groups.items()]
+    parts = [f"task={study.task}", *chosen, f"scale={scale}", *points[0].overrides]
     parts += [f"{key}={_value(value)}" for key, value in points[0].values.items()]
     return " ".join(["sketchbench run", *map(shlex.quote, parts)])
 

@@ -27,6 +27,11 @@ class Point(NamedTuple):
     values: dict[str, Any]
     columns: dict[str, Any]
 
+    @property
+    def overrides(self) -> list[str]:
+        """The groups in the syntax of Hydra's overrides."""
+        return [f"{group}@task.{group}={option}" for group, option in self.groups.items()]
+
 
 class Variation(NamedTuple):
     """Settings `set`, by dotted key, of the combinations that have one of the values `where` in each column."""

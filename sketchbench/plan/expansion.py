@@ -144,11 +144,8 @@ class Expansion:
     def _run(self, study: Study, method: str, point: Point) -> Run:
         """A run with its trials, where these are runs, with its time limit, and with a folder of checkpoints where it
         has trials or a limit."""
-        options = {"task": study.task, "scale": self.plan.scale}
-        if study.kind:
-            options[study.kind] = method
-        options |= {f"{group}@task.{group}": name for group, name in point.groups.items()}
-        overrides = tuple(f"{key}={value}" for key, value in options.items())
+        chosen = [f"{study.kind}={method}"] if study.kind else []
+        overrides = (f"task={study.task}", f"scale={self.plan.scale}", *chosen, *point.overrides)
         values = {"kernels": self.plan.kernels, "seed": self.plan.seed, **point.values}
         config, label = self.composer.resolved(overrides, values, f"conf/study/{study.name}.yaml")
         sizes = dict(point.columns)

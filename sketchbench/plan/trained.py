@@ -16,9 +16,9 @@ def trained(study: str, scale: str, conf: Path = CONF) -> Trained:
 
     Raises ConfigError, in one line, for a config that does not fit.
     """
-    point = next(read_once(conf, study, scale).points(PLAIN))
-    parts = [f"{group}@task.{group}={option}" for group, option in point.groups.items()]
-    overrides = ("task=frontier", f"scale={scale}", f"compressor={PLAIN}", *parts)
+    at_scale = read_once(conf, study, scale)
+    point = next(at_scale.points(PLAIN))
+    overrides = (f"task={at_scale.task}", f"scale={scale}", f"{at_scale.kind}={PLAIN}", *point.overrides)
     task = Composer(conf).resolved(overrides, point.values, f"conf/study/{study}.yaml").config["task"]
 
     def command(method: str, compression: float) -> str:
