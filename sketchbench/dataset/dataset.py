@@ -44,11 +44,12 @@ class Dataset(Checked):
         white: largest value of a pixel.
         train: training samples.
         test: test samples.
+        users: whose each training sample is, a number for each user, int64 (n,); None where that is not known.
 
     Raises:
-        ValueError: for images or labels of another type or shape, or of different numbers, no images, test images of
-            another shape than training images, a label outside 0 to classes - 1, or a pixel above white; the message
-            has the value and its place.
+        ValueError: for images, labels or users of another type or shape, or of different numbers, no images, test
+            images of another shape than training images, a label outside 0 to classes - 1, or a pixel above white; the
+            message has the value and its place.
     """
 
     label: str
@@ -56,6 +57,7 @@ class Dataset(Checked):
     white: Annotated[int, Range(1, 255)]
     train: Split
     test: Split
+    users: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -82,12 +84,19 @@ class Dataset(Checked):
                 f"{self.label}: test images of shape {self.test.images.shape[1:]} must have the shape of training "
                 f"images, {self.shape}"
             )
+        if self.users is not None:
+            check_array(f"{self.label}, users", self.users, np.int64, "n")
+            if len(self.users) != len(self.train.labels):
+                raise ValueError(
+                    f"{self.label}, users: {len(self.users)} numbers must be {len(self.train.labels)}, one for each "
+                    "training sample"
+                )
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of all images and labels with their shapes, 64 hex digits."""
+        """SHA-256 of all images, labels and users with their shapes, 64 hex digits."""
         digest = hashlib.sha256()
-        for part in (*self.train, *self.test):
+        for part in (*self.train, *self.test, *([] if self.users is None else [self.users])):
             digest.update(repr(part.shape).encode())
             digest.update(np.ascontiguousarray(part).data)
         return digest.hexdigest()

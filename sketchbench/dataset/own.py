@@ -32,7 +32,8 @@ def arrays(path: str, label: str = "", test: Probability = 0.2, seed: Natural = 
 
     Arguments:
         path: of the file, with `images`, uint8 (n, height, width) or (n, channels, height, width), and `labels`,
-            integers (n,) from 0; perhaps also with `test_images` and `test_labels`.
+            integers (n,) from 0; perhaps also with `test_images` and `test_labels`, and with `users`, numbers or names
+            (n,), whose each of the images is.
         label: name in tables and pages; "" for that of the file.
         test: without images to test, the share of all images, drawn at random, that are kept for that.
         seed: root of that choice.
@@ -51,13 +52,15 @@ def arrays(path: str, label: str = "", test: Probability = 0.2, seed: Natural = 
     if missing := sorted(names - found.keys()):
         there = f"it has {', '.join(found) or 'nothing'}"
         raise ValueError(f"{path}: {there}, and must have {', '.join(missing)}; numpy.savez(path, images=..., ...)")
-    parts = [Split(_channels(path, found["images"]), _labels(path, found["labels"]))]
+    train = Split(_channels(path, found["images"]), _labels(path, found["labels"]))
+    users = _users(path, found["users"], len(train.labels)) if "users" in found else None
     if "test_images" in found:
-        parts.append(Split(_channels(path, found["test_images"]), _labels(path, found["test_labels"])))
+        tested = Split(_channels(path, found["test_images"]), _labels(path, found["test_labels"]))
     else:
-        parts = _divided(path, parts[0], test, seed)
-    classes = max(int(part.labels.max(initial=0)) for part in parts) + 1
-    return Dataset(label or place.stem, max(2, classes), WHITE, *parts)
+        train, tested, kept = _divided(path, train, test, seed)
+        users = users if users is None else users[kept]
+    classes = max(int(part.labels.max(initial=0)) for part in (train, tested)) + 1
+    return Dataset(label or place.stem, max(2, classes), WHITE, train, tested, users)
 
 
 @checked
@@ -102,7 +105,8 @@ def pictures(
             raise ValueError(f"{folder}: no picture ({', '.join(PICTURES)}) in the folders of its classes; add some")
         images = _read(tuple(file for _, file in files), height, width, "RGB" if colour else "L")
         parts.append(Split(images, np.array([number for number, _ in files], np.int64)))
-    return Dataset(label or top.name, len(classes), WHITE, *(parts if apart else _divided(path, parts[0], test, seed)))
+    train, tested = parts if apart else _divided(path, parts[0], test, seed)[:2]
+    return Dataset(label or top.name, len(classes), WHITE, train, tested)
 
 
 def _existing(path: Path, what: str) -> Path:
@@ -132,8 +136,16 @@ def _labels(path: str, labels: NDArray[Any]) -> NDArray[np.int64]:
     return labels.astype(np.int64)
 
 
-def _divided(path: str, whole: Split, test: float, seed: int) -> list[Split]:
-    """Training and test samples, at random."""
+def _users(path: str, users: NDArray[Any], samples: int) -> NDArray[np.int64]:
+    """The number of each image's user, in the order of their numbers or names."""
+    if users.dtype.kind not in "iuUS" or users.shape != (samples,):
+        shown = f"users of type {users.dtype} and shape {users.shape}"
+        raise ValueError(f"{path}: {shown} must be integers or texts ({samples},), whose each image is")
+    return np.unique(users, return_inverse=True)[1].astype(np.int64)
+
+
+def _divided(path: str, whole: Split, test: float, seed: int) -> tuple[Split, Split, NDArray[np.int64]]:
+    """Training and test samples, at random, and the places of the former."""
     images, labels = whole
     if len(images) != len(labels):
         raise ValueError(f"{path}: {len(images)} images must have a label each, and there are {len(labels)}")
@@ -141,7 +153,8 @@ def _divided(path: str, whole: Split, test: float, seed: int) -> list[Split]:
     if not 0 < count < len(labels):
         raise ValueError(f"{path}: test={test} of {len(labels)} images is {count}; it must leave one in either part")
     order = seeds.generator(seed, data="own").permutation(len(labels))
-    return [Split(images[part], labels[part]) for part in (np.sort(order[count:]), np.sort(order[:count]))]
+    kept, tested = np.sort(order[count:]), np.sort(order[:count])
+    return Split(images[kept], labels[kept]), Split(images[tested], labels[tested]), kept
 
 
 def _files(folder: Path) -> list[_Picture]:

@@ -1,5 +1,6 @@
 """Partitions of training samples among clients: arrays of sample numbers, disjoint between clients."""
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,19 +13,30 @@ from sketchbench.parameters import Count, Positive, checked
 
 EVEN = 1e200  # a parameter of Dirichlet distributions with equal proportions, whose sums don't overflow
 Labels = NDArray[np.int64]
+Users = NDArray[np.int64] | None  # whose each sample is (n,), where that is known
 Parts = list[NDArray[np.int64]]  # for every client, the numbers of its samples
-MakeParts = Callable[..., Parts]  # the function that a config of conf/partition makes, of labels and seed
+MakeParts = Callable[..., Parts]  # what a config of conf/partition makes: a function of labels, seed, perhaps users
 
 
-def deal(partition: MakeParts, labels: Labels, seed: int) -> Parts:
-    """The partition of samples with these labels, checked.
+def deal(partition: MakeParts, labels: Labels, seed: int, users: Users = None) -> Parts:
+    """The partition of samples with these labels, checked. Where it has a parameter `users`, it gets them, too.
 
     Raises:
         ValueError: as `check_parts`, and as the partition.
     """
-    parts = partition(labels=labels, seed=seed)
+    given = {"users": users} if takes_users(partition) else {}
+    parts = partition(labels=labels, seed=seed, **given)
     check_parts(parts, len(labels))
     return parts
+
+
+def takes_users(partition: Callable[..., Any]) -> bool:
+    """Whether a partition has a parameter `users`, to which its config gives no value."""
+    try:
+        wanted = inspect.signature(partition).parameters.get("users")
+    except ValueError:  # a function of C may have none
+        return False
+    return wanted is not None and (wanted.default is inspect.Parameter.empty or wanted.default is None)
 
 
 def check_parts(parts: Any, samples: int) -> None:
@@ -161,19 +173,47 @@ def dirichlet(labels: Labels, seed: int, clients: Count, alpha: Positive = 0.5) 
 
 
 @checked
-def even(labels: Labels, seed: int, partition: MakeParts, samples: Count) -> Parts:
+def by_user(labels: Labels, seed: int, clients: Count, users: Users = None) -> Parts:
+    """Give every client the samples of one user, as they are where people train: those of the users with the most
+    samples, in the order of their numbers. Nothing of it is random.
+
+    Arguments:
+        labels: classes of all samples (n,).
+        seed: without effect.
+        clients: number of clients.
+        users: whose each sample is, integers (n,).
+
+    Raises:
+        ValueError: where that is not known, or for more clients than users.
+    """
+    _check(clients, labels)
+    if users is None:
+        raise ValueError("users=None must be a number for each sample; give the data set users, or deal it otherwise")
+    if len(users) != len(labels):
+        raise ValueError(f"users of {len(users)} samples must be of all {len(labels)}")
+    users = np.asarray(users)
+    numbers, counts = np.unique(users, return_counts=True)
+    if clients > len(numbers):
+        raise ValueError(f"clients={clients} must be <= {len(numbers)}, the users with a sample")
+    most = np.sort(numbers[np.argsort(-counts, kind="stable")[:clients]])
+    return [np.flatnonzero(users == number) for number in most]
+
+
+@checked
+def even(labels: Labels, seed: int, partition: MakeParts, samples: Count, users: Users = None) -> Parts:
     """A partition of which every client keeps equally many samples, drawn at random.
 
     Arguments:
         labels: classes of all samples (n,).
         seed: root of the partition, and of that choice.
-        partition: function of `labels` and `seed`.
+        partition: function of `labels` and `seed`, and perhaps `users`.
         samples: of each client.
+        users: for the partition.
 
     Raises:
         ValueError: as `deal`, and for a client with fewer samples.
     """
-    parts = deal(partition, labels, seed)
+    parts = deal(partition, labels, seed, users)
     fewest = min(map(len, parts))
     if samples > fewest:
         raise ValueError(f"samples={samples} must be <= {fewest}, those of the client with the fewest")

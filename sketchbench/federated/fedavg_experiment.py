@@ -148,7 +148,7 @@ class FedAvgExperiment(Experiment[Successive]):
     @cached_property
     def parts(self) -> Parts:
         """The indices of each client's training samples."""
-        return deal(self.partition, self.data.train.labels, self.seed)
+        return deal(self.partition, self.data.train.labels, self.seed, self.data.users)
 
     def rounds_from(self, state: FedAvgState | None = None) -> Rounds:
         """The rounds of the training, from its start or a state on (`FedAvg.run`)."""

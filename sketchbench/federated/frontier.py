@@ -148,7 +148,7 @@ def make_federation(
     """
     if not len(trials):
         raise ValueError("a federation needs at least one trial")
-    dealt = [deal(partition, data.train.labels, seed) for seed in trials]
+    dealt = [deal(partition, data.train.labels, seed, data.users) for seed in trials]
     counts = {len(own) for parts in dealt for own in parts}
     if len(counts) > 1:
         raise ValueError(

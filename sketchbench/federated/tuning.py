@@ -72,5 +72,7 @@ def hold_out(data: Dataset, seed: int) -> Dataset:
             f"one of {HELD_OUT} is held out; give a single rate"
         )
     order = seeds.generator(seed, data="held out").permutation(len(labels))
-    test, train = (Split(images[part], labels[part]) for part in np.split(order, [len(order) // HELD_OUT]))
-    return replace(data, train=train, test=test)
+    tested, kept = np.split(order, [len(order) // HELD_OUT])
+    test, train = (Split(images[part], labels[part]) for part in (tested, kept))
+    users = None if data.users is None else data.users[kept]
+    return replace(data, train=train, test=test, users=users)

@@ -13,7 +13,7 @@ from torch import nn
 from sketchbench.config.composition import load_part, own_methods
 from sketchbench.dataset import digits
 from sketchbench.dataset.dataset import Dataset
-from sketchbench.dataset.partition import deal
+from sketchbench.dataset.partition import deal, takes_users
 from sketchbench.errors import message
 from sketchbench.inspection.findings import Findings
 from sketchbench.inspection.targets import formula
@@ -38,7 +38,7 @@ def check_part(findings: Findings, kind: str, conf: Path, overrides: Sequence[st
         findings.add("", message(error).removeprefix(f"{findings.path}: "))
         return
     given = {"dataset": (), "model": ("shape", "classes"), "partition": ("labels", "seed")}[kind]
-    if formula(findings, "", node, (), given) is None:
+    if formula(findings, "", node, (), given, ("users",) if kind == "partition" else ()) is None:
         return
     with findings.running(""):
         make = instantiate(node, _convert_="all")
@@ -47,17 +47,20 @@ def check_part(findings: Findings, kind: str, conf: Path, overrides: Sequence[st
         elif kind == "model":
             _check_model(findings, make, _example(findings, conf))
         else:
-            _check_partition(findings, make, _example(findings, conf))
+            _check_partition(findings, make, _example(findings, conf, takes_users(make)))
 
 
-def _example(findings: Findings, conf: Path) -> Dataset:
-    """The first sound data set of a folder, or else digits."""
+def _example(findings: Findings, conf: Path, with_users: bool = False) -> Dataset:
+    """The first sound data set of a folder, with users where they are asked for and one has them; or else digits."""
+    sound = []
     for name in own_methods(findings.folder, ("dataset",))["dataset"]:
         with suppress(Exception):  # its mistakes are in lines of its own
             made = instantiate(load_part("dataset", name, conf, findings.folder), _convert_="all")()
             if isinstance(made, Dataset):
-                return made
-    return digits.load()
+                sound.append(made)
+                if made.users is not None or not with_users:
+                    return made
+    return sound[0] if sound else digits.load()
 
 
 def _check_dataset(findings: Findings, make: Callable[[], Any]) -> None:
@@ -100,8 +103,8 @@ def _check_model(findings: Findings, make: Callable[..., Any], data: Dataset) ->
 def _check_partition(findings: Findings, make: Callable[..., Any], data: Dataset) -> None:
     """Samples of its own for every client, the same for the same seed."""
     labels = data.train.labels
-    parts = deal(make, labels.copy(), SEED)
-    again = deal(make, labels.copy(), SEED)
+    parts = deal(make, labels.copy(), SEED, data.users)
+    again = deal(make, labels.copy(), SEED, data.users)
     if len(parts) != len(again) or not all(map(np.array_equal, parts, again)):
         findings.add("", "clients have other samples at the same seed; draw random numbers from `seed`")
 

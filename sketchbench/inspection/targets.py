@@ -40,7 +40,12 @@ def subclass(
 
 
 def formula(
-    findings: Findings, key: str, node: Any, positional: tuple[str, ...], named: tuple[str, ...]
+    findings: Findings,
+    key: str,
+    node: Any,
+    positional: tuple[str, ...],
+    named: tuple[str, ...],
+    wanted: tuple[str, ...] = (),
 ) -> Callable[..., Any] | None:
     """The function that a node names, with the arguments that the node gives it; None, and a mistake, where it can't be
     called with these further arguments.
@@ -48,6 +53,7 @@ def formula(
     Arguments:
         findings, key, node: as of `subclass`.
         positional, named: the names of the arguments of a call.
+        wanted: those that a call has where the function has such parameters.
     """
     function = _target(findings, key, node, "my_sketches.second_moment")
     if function is None:
@@ -60,11 +66,12 @@ def formula(
         findings.add(key, "it must have `_partial_: true` beside its _target_, since its arguments come later")
         return None
     own = {parameter: value for parameter, value in node.items() if parameter not in ("_target_", "_partial_")}
-    call = ", ".join([*positional, *(f"{parameter}=..." for parameter in (*named, *own))])
     try:
         signature = inspect.signature(function)
     except ValueError:  # a function of C may have none; the call will tell
         return functools.partial(function, **own)
+    named += tuple(one for one in wanted if one in signature.parameters and one not in own)
+    call = ", ".join([*positional, *(f"{parameter}=..." for parameter in (*named, *own))])
     try:
         signature.bind(*positional, **dict.fromkeys(named), **own)
     except TypeError as error:

@@ -175,8 +175,9 @@ class CompressedGradients:
 def exchange_gradients(state: CompressedGradients, bucket: GradBucket) -> Future[Tensor]:
     """The hook that `DistributedDataParallel.register_comm_hook` takes, with its state."""
     layout = Layout(tuple(tuple(parameter.shape) for parameter in bucket.parameters()))
-    done: Future[Tensor] = Future()
-    done.set_result(state.exchange(bucket.buffer(), layout, bucket.index(), last=bucket.is_last()))
+    gradient = bucket.buffer()
+    done: Future[Tensor] = Future(devices=[gradient.device] if gradient.is_cuda else [])  # whose streams are waited for
+    done.set_result(state.exchange(gradient, layout, bucket.index(), last=bucket.is_last()))
     return done
 
 

@@ -51,7 +51,7 @@ class Network(Problem):
         seed: root of the initial weights, of the partition, and of the batches for evaluation.
         data: data set, whose training samples are divided among clients.
         model: function of `shape` and `classes` that makes the network.
-        partition: function of `labels` and `seed` that returns every client's samples.
+        partition: function of `labels` and `seed`, and perhaps `users`, that returns every client's samples.
         batch: samples in a client's batch.
         participation: share of the clients in a round, drawn uniformly; at least one client participates.
         inputs: `unit` scales pixels to [0, 1]; `centred` subtracts from pixels (0 to `white`) the mean of their channel
@@ -88,7 +88,7 @@ class Network(Problem):
         self._shapes = [value.shape for value in parameters]
         self._sizes = [value.numel() for value in parameters]
         flat = torch.cat([value.detach().flatten() for value in parameters])
-        parts = deal(partition, data.train.labels, seed)
+        parts = deal(partition, data.train.labels, seed, data.users)
         super().__init__(kernels, len(flat), len(parts))
         self.start = flat.double().cpu().numpy()
         fewest = min(len(part) for part in parts)

@@ -162,7 +162,7 @@ class Problem:
     def clients(self) -> dict[str, int]:
         """The number of clients, by case."""
         made = {case: instantiate(dict(node), _convert_="all") for case, node in self.partitions.items()}
-        return {case: len(deal(make, self.data.train.labels, 0)) for case, make in made.items()}
+        return {case: len(deal(make, self.data.train.labels, 0, self.data.users)) for case, make in made.items()}
 
     @property
     def stack(self) -> int:
@@ -204,7 +204,7 @@ def smallest(node: Mapping[str, Any], data: Dataset, seed: int) -> tuple[int, bo
     make, sizes = instantiate(dict(node), _convert_="all"), []
     for trial in range(5):
         tried = hold_out(data, seed + trial)
-        sizes.append({len(part) for part in deal(make, tried.train.labels, seed + trial)})
+        sizes.append({len(part) for part in deal(make, tried.train.labels, seed + trial, tried.users)})
     return min(map(min, sizes)), all(len(own) == 1 for own in sizes)
 
 

@@ -117,6 +117,26 @@ def test_what_is_no_data_set(part: str, given: dict[str, Any], message: str) -> 
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("users", "message"),
+    [
+        (np.arange(3), "3 numbers must be 4, one for each training sample"),
+        (np.array([0, 0.5, 1, 1]), "type float64 must be .* can't hold 0.5 at 1"),
+        ([0, 1, 1, 0], "a list must be a NumPy array"),
+    ],
+    ids=["too few", "fractions", "list"],
+)
+def test_wrong_users(users: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=f"some, users.*{message}"):
+        dataset("train", users=users)
+
+
+def test_users_are_of_the_data() -> None:
+    """So that what was trained with other users is not taken for it."""
+    one, other, none = (dataset("train", users=users) for users in (np.arange(4), np.arange(4) % 2, None))
+    assert len({one.digest, other.digest, none.digest}) == 3
+
+
 def test_test_images_of_another_shape() -> None:
     with pytest.raises(ValueError, match=r"test images of shape .1, 3, 2. must have the shape .*, .1, 2, 3."):
         dataset("test", images=IMAGES.reshape(4, 1, 3, 2))

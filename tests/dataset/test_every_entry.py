@@ -1,6 +1,7 @@
 """The contracts of data sets and of partitions, for every config of either, without downloads."""
 
-from collections.abc import Callable, Iterator
+import functools
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,8 @@ def test_a_data_set(name: str, root: Path) -> None:
     assert make(**small).digest == data.digest
     for dealt in entries("partition"):
         fewer = {"samples": 1} if dealt == "one_class" else {}
-        parts = partition.deal(_with(made("partition", dealt), clients=2, **fewer), data.train.labels, 3)
+        make = functools.partial(made("partition", dealt), clients=2, **fewer)
+        parts = partition.deal(make, data.train.labels, 3, np.arange(len(data.train.labels)) % 3)
         assert len(parts) == 2
 
 
@@ -85,10 +87,11 @@ def test_a_partition(name: str, data: st.DataObject) -> None:
     labels = np.array(data.draw(st.lists(st.integers(0, 4), max_size=40)), np.int64)
     clients, seed = data.draw(st.integers(1, 12)), data.draw(st.integers(0, 2**64))
     more = {"samples": data.draw(st.integers(1, 4))} if name == "one_class" else {}
-    deal = _with(PARTITIONS[name], clients=clients, **more)
+    deal = functools.partial(PARTITIONS[name], clients=clients, **more)
+    users = np.array(data.draw(st.lists(st.integers(0, 9), min_size=len(labels), max_size=len(labels))), np.int64)
     message = ""
     try:
-        parts = partition.deal(deal, labels, seed)
+        parts = partition.deal(deal, labels, seed, users)
     except ValueError as error:
         message = str(error)
     if message:
@@ -96,7 +99,7 @@ def test_a_partition(name: str, data: st.DataObject) -> None:
         assert "\n" not in message
         return
     assert len(parts) == clients
-    again = deal(labels=labels, seed=seed)
+    again = partition.deal(deal, labels, seed, users)
     assert all(np.array_equal(one, other) for one, other in zip(parts, again, strict=True))
 
 
@@ -115,12 +118,7 @@ def test_a_partition(name: str, data: st.DataObject) -> None:
 )
 def test_wrong_labels(name: str, labels: Any) -> None:
     with pytest.raises(TypeError, match="labels must be an array of integers of shape"):
-        _with(PARTITIONS[name], clients=1)(labels=labels, seed=0)
-
-
-def _with(make: Any, **settings: int) -> Callable[..., partition.Parts]:
-    """The partition with other settings."""
-    return lambda labels, seed: make(labels=labels, seed=seed, **settings)  # type: ignore[no-any-return]
+        PARTITIONS[name](labels=labels, seed=0, clients=1)
 
 
 PARTITIONS = {name: made("partition", name) for name in entries("partition")}

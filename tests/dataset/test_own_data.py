@@ -41,6 +41,19 @@ def test_arrays_with_a_test(tmp_path: Path) -> None:
     assert np.array_equal(data.test.images[:, 0], IMAGES[6:, 0])
 
 
+@pytest.mark.parametrize("names", [True, False])
+def test_users_of_a_file(tmp_path: Path, names: bool) -> None:
+    """Of the images that are left for training, and by name or number."""
+    numbers = np.arange(10) // 4
+    users = np.array(["ann", "bob", "cy"])[numbers] if names else 7 * numbers
+    content = {"images": IMAGES, "labels": LABELS, "users": users}
+    data = own.arrays(saved(tmp_path, **content), test=0.3)
+    kept = data.train.images[:, 0, 0, 0] // IMAGES[1, 0, 0, 0]
+    assert data.users.tolist() == numbers[kept].tolist()
+    tested = {"test_images": IMAGES[:3] + 1, "test_labels": LABELS[:3]}
+    assert own.arrays(saved(tmp_path, **content, **tested)).users.tolist() == numbers.tolist()
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -48,6 +61,8 @@ def test_arrays_with_a_test(tmp_path: Path) -> None:
         ({"images": IMAGES, "labels": LABELS, "test_images": IMAGES}, "must have test_labels"),
         ({"images": IMAGES / 255, "labels": LABELS}, "of type float64 must be of type uint8"),
         ({"images": IMAGES, "labels": LABELS * 0.5}, "labels of type float64 and shape"),
+        ({"images": IMAGES, "labels": LABELS, "users": LABELS[:4]}, r"users of type int64 and shape .4,. must be"),
+        ({"images": IMAGES, "labels": LABELS, "users": LABELS / 2}, "users of type float64 .* integers or texts"),
         ({"images": IMAGES, "labels": LABELS[:4]}, "10 images must have a label each, and there are 4"),
         ({"images": np.zeros((4, 9, 9, 3), np.uint8), "labels": LABELS[:4]}, r"save images.transpose\(0, 3, 1, 2\)"),
         ({"images": IMAGES[:2], "labels": LABELS[:2]}, "test=0.2 of 2 images is 0"),

@@ -1,5 +1,6 @@
 """Partitions: disjoint, of the shares that they promise, and the same for the same seed."""
 
+import functools
 import re
 from typing import Any
 
@@ -60,6 +61,45 @@ def test_dirichlet_shares_differ_the_more_the_smaller_alpha() -> None:
         return float(np.std(shares, axis=0).mean())
 
     assert spread(0.3) > 2 * spread(3.0) > 4 * spread(100.0)
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=40), st.integers(1, 10), st.integers(0, 2**64 - 1))
+def test_users_with_the_most_samples(users: list[int], clients: int, seed: int) -> None:
+    """Each has all samples of its own, whatever the labels and the seed; nobody who is left out has more."""
+    labels, whose = np.zeros(len(users), np.int64), np.array(users)
+    deal = functools.partial(partition.by_user, clients=clients)
+    if clients > len(set(users)):
+        with pytest.raises(ValueError, match=rf"clients={clients} must be <= \d+, the (samples|users)"):
+            partition.deal(deal, labels, seed, whose)
+        return
+    parts = partition.deal(deal, labels, seed, whose)
+    found = [set(whose[part].tolist()) for part in parts]
+    assert all(len(one) == 1 for one in found)
+    assert [users.count(*one) for one in found] == [len(part) for part in parts]
+    assert sorted(map(len, parts)) == sorted(map(users.count, set(users)))[-clients:]
+
+
+def test_users_that_are_not_known() -> None:
+    for users, message in ((None, "users=None .* give the data set users"), (np.arange(3), "users of 3 samples must")):
+        with pytest.raises(ValueError, match=message):
+            partition.deal(functools.partial(partition.by_user, clients=2), LABELS, 0, users)
+
+
+def test_who_is_told_of_users() -> None:
+    """A partition with a parameter `users` that its config leaves open, and one through `even`."""
+    users = np.arange(len(LABELS)) // 300
+
+    def named(labels: Any, seed: int, users: Any) -> partition.Parts:
+        return [np.flatnonzero(users == 3)]
+
+    def counted(labels: Any, seed: int, users: int = 4) -> partition.Parts:
+        return [np.arange(users)]
+
+    assert partition.deal(named, LABELS, 0, users)[0].tolist() == list(range(900, 1200))
+    assert len(partition.deal(counted, LABELS, 0, users)[0]) == 4
+    assert len(partition.deal(functools.partial(counted, users=5), LABELS, 0, users)[0]) == 5
+    parts = partition.even(LABELS, 0, functools.partial(partition.by_user, clients=10), 20, users)
+    assert [set(users[part].tolist()) for part in parts] == [{user} for user in range(10)]
 
 
 SAMPLES = 30

@@ -3,10 +3,15 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+import yaml
+from hydra.utils import instantiate
 from prose import ROOT, blocks, commands
 
 from sketchbench.command.main import main
+from sketchbench.dataset.partition import deal
+from sketchbench.federated.tuning import hold_out
 from sketchbench.inspection.check import check_folder
 from sketchbench.plan import own_frontier
 from sketchbench.plan.own_frontier import FEW, FULL, SIZES, Costs, Problem, Size, choose_size
@@ -57,6 +62,26 @@ def test_the_page_can_be_followed(
         (tmp_path / "mine" / "dataset" / "bars.yaml").write_text(block)
         with pytest.raises(ValueError, match=r"mine/photos.*: there is no such (file|folder) in"):
             check_folder(tmp_path / "mine")
+
+
+def test_clients_are_users(tmp_path: Path) -> None:
+    """Of a file that says whose each image is; each keeps as many images as all others."""
+    random, users = np.random.default_rng(0), np.repeat(np.arange(12), 20 + np.arange(12))
+    images = random.integers(0, 256, (len(users), 4, 4), np.uint8)
+    np.savez(tmp_path / "photos.npz", images=images, labels=random.integers(0, 3, len(users)), users=users)
+    (tmp_path / "dataset").mkdir()
+    node = {"_target_": "sketchbench.dataset.own.arrays", "_partial_": True, "path": str(tmp_path / "photos.npz")}
+    (tmp_path / "dataset" / "photos.yaml").write_text(yaml.safe_dump(node))
+    problem, notes = own_frontier.problem_of("photos", "digits_mlp", "by_user", 4, "numba", 0, tmp_path)
+    assert problem.clients == {"iid": 4, "by_user": 10}
+    assert notes[0].startswith("by_user: clients have unequally many records, from ")
+    make = instantiate(problem.partitions["by_user"], _convert_="all")
+    data = hold_out(problem.data, 0)
+    parts = deal(make, data.train.labels, 0, data.users)
+    assert len({len(part) for part in parts}) == 1
+    assert [len(set(data.users[part].tolist())) for part in parts] == [1] * 10
+    with pytest.raises(ValueError, match="users=None must be a number for each sample; give the data set users"):
+        own_frontier.problem_of("digits", "digits_mlp", "by_user", 4, "numba", 0, tmp_path)
 
 
 def test_the_largest_size_that_fits_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """The rule for learning rates, and the split that it is applied to."""
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,12 @@ def test_a_tenth_of_the_training_samples_is_held_out() -> None:
     together = np.concatenate([split.train.images, split.test.images])
     assert sorted(image.tobytes() for image in together) == sorted(image.tobytes() for image in data.train.images)
     assert not np.array_equal(hold_out(data, 4).test.images, split.test.images)
+
+
+def test_users_stay_with_their_samples() -> None:
+    data = dataclasses.replace(synthetic.load(train=57, test=9), users=np.arange(57))
+    split = hold_out(data, 3)
+    assert np.array_equal(data.train.images[split.users], split.train.images)
 
 
 def test_the_best_rate_is_the_first_of_the_greatest_merit() -> None:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from sketchbench.command.new import write
@@ -57,6 +58,22 @@ def test_mistakes_are_listed(tmp_path: Path, kind: str, old: str, new: str, word
     assert len(lines) == 1, lines
     assert words in lines[0]
     assert lines[0].startswith(str(tmp_path / kind))
+
+
+def test_a_partition_by_users_is_tried_on_data_with_users(tmp_path: Path) -> None:
+    """Whichever of the folder's data sets that is; without one, the mistake says so."""
+    name, module = write("partition", "part_of_users", tmp_path)
+    module.write_text(module.read_text().replace("seed: int,", "seed: int, users: np.ndarray,"))
+    module.write_text(module.read_text().replace("len(labels)", "len(users)"))
+    user_folder(tmp_path)
+    assert "has no len()" in " ".join(mistakes(Method("partition", name.stem), tmp_path))
+    (tmp_path / "dataset").mkdir()
+    for number, users in enumerate([{}, {"users": np.arange(60) % 6}]):
+        path = tmp_path / f"{number}.npz"
+        np.savez(path, images=np.arange(60, dtype=np.uint8).reshape(60, 1, 1), labels=np.arange(60) % 3, **users)
+        text = f"_target_: sketchbench.dataset.own.arrays\n_partial_: true\npath: {path}\n"
+        (tmp_path / "dataset" / f"data_{number}.yaml").write_text(text)
+    check_folder(tmp_path)
 
 
 @pytest.mark.parametrize(

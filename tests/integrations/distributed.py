@@ -61,7 +61,7 @@ class Training:
         self.wrapped = DistributedDataParallel(self.model)
         places = {id(parameter): place for place, parameter in enumerate(self.model.parameters())}
         self.order: list[int] = []
-        self.sent: list[int] = []
+        self.sent: list[tuple[str, int]] = []
         self.means: list[Gradient] = []
 
         def noted(state: CompressedGradients, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
@@ -92,7 +92,8 @@ def train(name: str, rank: int) -> dict[str, Any]:
     again.state.load_state_dict(state)
     again.run(rank, STOP, STEPS)
     facts = {"means": whole.means, "again": again.means, "order": whole.order, "order_again": again.order}
-    return {**facts, "sent": sum(whole.sent), "counted": whole.state.bytes_up}
+    calls = sorted({name for name, _ in whole.sent[DENSE_STEPS:]})
+    return {**facts, "sent": sum(size for _, size in whole.sent), "counted": whole.state.bytes_up, "calls": calls}
 
 
 def curve(hook: str, rank: int, seed: int) -> list[float]:
@@ -129,16 +130,16 @@ def rank_one(layout: Layout, limit: int) -> PowerSGD:
     return PowerSGD(layout=layout, limit=least)
 
 
-def count_bytes(sent: list[int]) -> Any:
-    """Note the bytes of all tensors that are handed to the collectives; returns what ends it."""
+def count_bytes(sent: list[tuple[str, int]]) -> Any:
+    """Note the collectives, and the bytes of the tensors that are handed to them; returns what ends it."""
     reduced, gathered = dist.all_reduce, dist.all_gather
 
     def all_reduce(tensor: torch.Tensor, **options: Any) -> Any:
-        sent.append(tensor.numel() * tensor.element_size())
+        sent.append(("all_reduce", tensor.numel() * tensor.element_size()))
         return reduced(tensor, **options)
 
     def all_gather(every: list[torch.Tensor], tensor: torch.Tensor, **options: Any) -> Any:
-        sent.append(tensor.numel() * tensor.element_size())
+        sent.append(("all_gather", tensor.numel() * tensor.element_size()))
         return gathered(every, tensor, **options)
 
     dist.all_reduce, dist.all_gather = all_reduce, all_gather

@@ -4,18 +4,20 @@ import math
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+import torch.distributed as dist
 from integrations import distributed, simulated
 from integrations.distributed import COMPRESSION, SEED, SEEDS, STEPS, STOP, gradient, move, network
 from integrations.simulated import NAMES
 from scipy import stats
 
-from sketchbench import seeds
+from sketchbench import kernels, seeds
 from sketchbench.compressor.message import Layout
 from sketchbench.integrations.ddp import CompressedGradients
 from sketchbench.integrations.method import for_layouts
@@ -76,7 +78,8 @@ def assert_close(ours: list[torch.Tensor], theirs: list[torch.Tensor]) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_steps_are_those_of_a_simulated_round(found: list[dict[str, Any]], name: str) -> None:
-    """To rounding, and the bytes that were handed to the collectives are those that the round states."""
+    """To rounding; messages that add up are summed on their way, others are gathered, and the bytes that were handed to
+    the collectives are those that the round states."""
     first, second = (one[name] for one in found)
     training = Training(name, first["order"])
     for number, mean in enumerate(first["means"]):
@@ -84,6 +87,7 @@ def test_steps_are_those_of_a_simulated_round(found: list[dict[str, Any]], name:
     for one, other in zip(first["means"], second["means"], strict=True):
         assert all(torch.equal(a, b) for a, b in zip(one, other, strict=True))  # all processes make the same step
     assert first["sent"] == first["counted"] == training.sent
+    assert first["calls"] == ["all_reduce" if training.rounds.compressor.adds_up else "all_gather"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -127,6 +131,35 @@ def test_the_training_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert float(loss) < 0.4
     assert int(sent) < int(whole) / 10
     assert (tmp_path / "mine" / "1.pt").exists()
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Iterator[None]:
+    """A group of this process alone, by NCCL where torch has a device."""
+    backend = "nccl" if torch.cuda.is_available() else "gloo"
+    dist.init_process_group(backend, init_method=f"file://{tmp_path / 'store'}", rank=0, world_size=1)
+    yield
+    dist.destroy_process_group()
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(kernels.device_missing() is not None, reason=str(kernels.device_missing()))
+@pytest.mark.parametrize("name", NAMES)
+def test_a_device_makes_the_steps_of_a_processor(alone: None, name: str) -> None:
+    """From the gradients of one process, to rounding; also from a checkpoint, which either can go on from."""
+    state = CompressedGradients(name, compression=COMPRESSION.get(name, 4), seed=SEED)
+    layout = Layout(((12, 20), (12,), (5, 12), (5,)))
+    compressor = for_layouts(name, COMPRESSION.get(name, 4), SEED)(layout)
+    simulated_rounds = simulated.Simulated(compressor, seeds.key(SEED, bucket=0), 1)
+    for step in range(4):
+        if step == 2:  # after which a first step is sent whole again
+            kept, state = state.state_dict(), CompressedGradients(name, compression=state.compression, seed=SEED)
+            state.load_state_dict(kept)
+        own = np.random.default_rng(step).standard_normal(layout.d).astype(np.float32) ** 3
+        made = state.exchange(torch.from_numpy(own).to("cuda"), layout, 0, last=True)
+        assert made.is_cuda
+        expected = own if step in (0, 2) else simulated_rounds.exchange(own[None], step // 2).step[0]
+        assert_close([torch.from_numpy(expected)], [made.cpu()])
 
 
 def test_what_cannot_be_a_hook() -> None:
