@@ -133,11 +133,11 @@ def test_the_training_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert (tmp_path / "mine" / "1.pt").exists()
 
 
-@pytest.fixture
-def alone(tmp_path: Path) -> Iterator[None]:
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """A group of this process alone, by NCCL where torch has a device."""
-    backend = "nccl" if torch.cuda.is_available() else "gloo"
-    dist.init_process_group(backend, init_method=f"file://{tmp_path / 'store'}", rank=0, world_size=1)
+    backend, store = "nccl" if torch.cuda.is_available() else "gloo", tmp_path_factory.mktemp("alone") / "store"
+    dist.init_process_group(backend, init_method=f"file://{store}", rank=0, world_size=1)
     yield
     dist.destroy_process_group()
 

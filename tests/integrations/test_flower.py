@@ -3,10 +3,14 @@
 import dataclasses
 import functools
 import logging
+import os
 import re
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -348,9 +352,10 @@ def test_a_simulation_reaches_what_the_project_s_training_reaches(name: str, mon
     assert sum(one["bytes_down"] for one in metrics) - first + last == ours.bytes_down * LONG
 
 
-def page() -> str:
-    """The training of the page."""
-    return (ROOT / "docs" / "howto" / "flower.md").read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
+def page(language: str = "python") -> str:
+    """The training of the page, or its settings."""
+    text = (ROOT / "docs" / "howto" / "flower.md").read_text(encoding="utf-8")
+    return text.split(f"```{language}\n")[1].split("```")[0]
 
 
 def assert_page_s(printed: str) -> None:
@@ -374,3 +379,54 @@ def test_the_training_of_the_page_with_ray(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "federated.py"], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr[-3000:]
     assert_page_s(done.stdout)
+
+
+@pytest.fixture
+def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder with the page's app, and a home of its own for Flower."""
+    for name, language in (("federated.py", "python"), ("pyproject.toml", "toml")):
+        (tmp_path / "mine").mkdir(exist_ok=True)
+        (tmp_path / "mine" / name).write_text(page(language), encoding="utf-8")
+    monkeypatch.setenv("FLWR_HOME", str(tmp_path / "flower"))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    programs = Path(sys.modules["flwr"].__file__).parents[1] / "bin"  # where `make test-flower` has them
+    monkeypatch.setenv("PATH", os.pathsep.join([str(programs), os.environ["PATH"]]))
+    return tmp_path
+
+
+def flwr(*arguments: str, folder: Path) -> str:
+    """What Flower's own command prints."""
+    done = subprocess.run(["flwr", *arguments], capture_output=True, text=True, check=False, cwd=folder, timeout=300)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stdout
+
+
+def test_the_app_of_the_page_is_one_to_flower(app: Path) -> None:
+    """Its settings are whole, and their components are there."""
+    said = flwr("build", "--app", "mine", folder=app)
+    assert "Successfully built me.federated" in said
+    assert "missing" not in said
+
+
+def test_the_app_of_the_page_by_flower_s_own_command(app: Path) -> None:
+    """With a server of its own in the place of the one that Flower starts and leaves."""
+    pytest.importorskip("ray", reason="Ray is as large as all others together; run it by `make test-flower RAY=1`")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    (app / "flower").mkdir()
+    here = f'[superlink]\ndefault = "here"\n[superlink.here]\naddress = "127.0.0.1:{port}"\ninsecure = true\n'
+    (app / "flower" / "config.toml").write_text(here)
+    with (app / "server.log").open("w") as log:
+        command = ["flower-superlink", "--insecure", "--simulation", "--host", "127.0.0.1", "--port", port]
+        server = subprocess.Popen(command, cwd=app, stdout=log, stderr=subprocess.STDOUT)
+    try:
+        for _ in range(200):
+            with suppress(OSError), socket.create_connection(("127.0.0.1", int(port))):
+                break
+            time.sleep(0.2)
+        flwr("federation", "simulation-config", "@none/default", "here", "--num-supernodes", "10", folder=app)
+        assert_page_s(flwr("run", "mine", "here", "--stream", folder=app))
+    finally:
+        server.terminate()
+        server.wait(30)
