@@ -4,7 +4,7 @@ import hashlib
 import logging
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -57,7 +57,7 @@ class Dataset(Checked):
     white: Annotated[int, Range(1, 255)]
     train: Split
     test: Split
-    users: NDArray[np.int64] | None = None
+    users: NDArray[np.int64] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -60,7 +60,7 @@ def arrays(path: str, label: str = "", test: Probability = 0.2, seed: Natural = 
         train, tested, kept = _divided(path, train, test, seed)
         users = users if users is None else users[kept]
     classes = max(int(part.labels.max(initial=0)) for part in (train, tested)) + 1
-    return Dataset(label or place.stem, max(2, classes), WHITE, train, tested, users)
+    return Dataset(label or place.stem, max(2, classes), WHITE, train, tested, users=users)
 
 
 @checked
