@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,7 +96,8 @@ class Dataset(Checked):
     def digest(self) -> str:
         """SHA-256 of all images, labels and users with their shapes, 64 hex digits."""
         digest = hashlib.sha256()
-        for part in (*self.train, *self.test, *([] if self.users is None else [self.users])):
+        parts: list[NDArray[Any]] = [*self.train, *self.test]
+        for part in parts if self.users is None else [*parts, self.users]:
             digest.update(repr(part.shape).encode())
             digest.update(np.ascontiguousarray(part).data)
         return digest.hexdigest()
