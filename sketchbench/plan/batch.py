@@ -186,7 +186,7 @@ def packed(folder: str, studies: Sequence[Sequence[Run]], seconds: float) -> lis
     rooms = list(_rooms(sum(lengths.values()), seconds))
     bins: list[list[int]] = [[] for _ in rooms]
     for place in sorted(lengths, key=lambda place: -lengths[place]):  # the longest first, each where most room is left
-        chosen = max(range(len(rooms)), key=rooms.__getitem__)
+        chosen = max(range(len(rooms)), key=lambda number: rooms[number])
         rooms[chosen] -= lengths[place]
         bins[chosen].append(place)
     groups = [[run for place in sorted(chosen) for run in studies[place]] for chosen in bins if chosen]
