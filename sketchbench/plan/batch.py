@@ -4,7 +4,7 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +16,7 @@ from sketchbench.report.seal import digest
 from sketchbench.run.course import with_time_limit
 from sketchbench.run.signature import targets
 
+LEAST = 30.0  # seconds of runs that are worth a process of their own
 UNFINISHED = "-" * 16  # in a receipt, in the place of a signature
 RECEIPT = re.compile(r"(([0-9a-f]{16}|-{16}) .+\n)+")
 
@@ -179,14 +180,28 @@ def batches(folder: str, runs: Sequence[Run], size: int) -> list[Batch]:
 
 
 def packed(folder: str, studies: Sequence[Sequence[Run]], seconds: float) -> list[Batch]:
-    """Batches of whole studies, whose runs take about `seconds`; the runs of each study were measured."""
+    """Batches of whole studies, whose runs take about `seconds`, later ones less; the runs of each study were
+    measured."""
     lengths = {place: sum(run.seconds or 0.0 for run in runs) for place, runs in enumerate(studies)}
-    count = max(1, math.ceil(sum(lengths.values()) / seconds))
-    bins: list[list[int]] = [[] for _ in range(min(count, len(studies)))]
-    for place in sorted(lengths, key=lambda place: -lengths[place]):  # the longest first, each to the shortest bin
-        min(bins, key=lambda chosen: (sum(lengths[other] for other in chosen), len(chosen))).append(place)
-    groups = [[run for place in sorted(chosen) for run in studies[place]] for chosen in bins]
+    rooms = list(_rooms(sum(lengths.values()), seconds))
+    bins: list[list[int]] = [[] for _ in rooms]
+    for place in sorted(lengths, key=lambda place: -lengths[place]):  # the longest first, each where most room is left
+        chosen = max(range(len(rooms)), key=lambda number: rooms[number])
+        rooms[chosen] -= lengths[place]
+        bins[chosen].append(place)
+    groups = [[run for place in sorted(chosen) for run in studies[place]] for chosen in bins if chosen]
     return [Batch(f"{folder}/{number}.done", group) for number, group in enumerate(groups, 1)]
+
+
+def _rooms(left: float, most: float) -> Iterator[float]:
+    """The seconds of processes that share so many: each takes a third of what is left, so that they end together on a
+    few processor cores; at least `LEAST` seconds, and at most `most`."""
+    while True:
+        room = min(max(left / 3, LEAST), most)
+        yield room
+        left -= room
+        if left <= 0:
+            return
 
 
 def _divided(folder: str, runs: Sequence[Run], size: int, before: int = 0) -> list[Batch]:

@@ -19,7 +19,7 @@ from sketchbench.report.standing import Table
 PROCESSES = 2  # that all studies share: more would start Python and load kernels for longer than they compute
 RUNS = 32  # of a longer study that share a process, at most
 SHORT = 100.0  # seconds up to which a study is short
-PROCESS = 120.0  # seconds of the short studies that share a process
+PROCESS = 240.0  # seconds of the short studies that share a process, at most
 Sharing = Literal["all", "short", ""]  # which studies share processes; "" for none
 
 

@@ -26,8 +26,10 @@ def save(figure: Figure, svg: Path, png: Path, *, title: str, description: str) 
 
 def _settle(figure: Figure) -> None:
     """Lay the figure out, and place its axes on a grid of a millionth of it: the solver of the layout differs from run
-    to run in the last bit, which would be seen in the names of clip paths."""
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
+    to run in the last bit, which would be seen in the names of clip paths. With an engine left, even an idle one,
+    matplotlib would draw the figure once more before it writes it."""
+    if engine := figure.get_layout_engine():
+        engine.execute(figure)
+    figure.set_layout_engine(None)
     for axes in figure.axes:
         axes.set_position(np.round(axes.get_position(original=True).bounds, 6).tolist(), which="original")
