@@ -95,46 +95,47 @@ class Lattice:
         return Posterior(counts.astype(np.float32), means.astype(np.float32), log)
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=True)
 def _count(
     seen: Numbers, possible: Numbers, precise: Numbers, first: Places, width: int, counts: Exact, sums: Exact
 ) -> float:
     """Of one trial the posterior's weights, and with each the sum of the numbers seen, which are added to `counts` and
     `sums` (n,); returns the log-likelihood. `precise` is 1 over the standard deviations."""
     m, log = len(seen), 0.0
-    likely, forward = np.empty((m, width)), np.empty((m, width))
+    likely, forward, totals = np.empty((m, width), np.float32), np.empty((m, width)), np.zeros(m)
     for j in range(m):
-        start, total, before = first[j], 0.0, 1.0
-        moved = start - first[j - 1] if j else 0
-        if j:
-            before = TINY
-            for k in range(moved):
-                before += forward[j - 1, k]
+        start, number, own = first[j], seen[j], likely[j]
         for k in range(width):
-            off = (possible[start + k] - seen[j]) * precise[start + k]
-            likely[j, k] = (np.exp(np.float32(-0.5) * off * off) + OUTLIER) * precise[start + k]
-            forward[j, k] = likely[j, k] * before
-            total += forward[j, k]
-            if j and k + moved < width:
+            unit = precise[start + k]
+            off = (possible[start + k] - number) * unit
+            own[k] = np.exp(np.float32(-0.5) * off * off) * unit + np.float32(OUTLIER) * unit
+        moved = start - first[j - 1] if j else width
+        before = TINY if j else 1.0
+        for k in range(moved if j else 0):
+            before += forward[j - 1, k]
+        for k in range(width):
+            forward[j, k] = own[k] * before
+            totals[j] += forward[j, k]
+            if k + moved < width:
                 before += forward[j - 1, k + moved]
-        forward[j] /= total
-        log += np.log(total)
-    backward, after = np.ones(width), np.empty(width)
+        log += np.log(totals[j])
+        for k in range(width):
+            forward[j, k] /= totals[j]
+    backward = np.ones(width)
     for j in range(m - 1, -1, -1):
         start = first[j]
-        share = forward[j] * backward
-        share /= share.sum() + TINY
-        counts[start : start + width] += share
-        sums[start : start + width] += share * seen[j]
-        if j:
-            moved = start - first[j - 1]
-            weighed, above = likely[j] * backward, TINY
-            for k in range(width + moved - 1, -1, -1):  # place k of the number before lies below place k - moved + 1
-                if k < width:
-                    after[k] = above
-                if k >= moved:
-                    above += weighed[k - moved]
-            backward = after / after[0]
+        for k in range(width):
+            share = forward[j, k] * backward[k]
+            counts[start + k] += share
+            sums[start + k] += share * seen[j]
+            backward[k] *= likely[j, k] / totals[j]
+        moved, after = start - first[j - 1] if j else 0, TINY
+        for k in range(width - moved, width):
+            after += backward[k]
+        for k in range(width - 1, -1, -1):  # the places after place k of the number before begin at k - moved + 1
+            last = backward[k - moved] if k >= moved else 0.0
+            backward[k] = after
+            after += last
     return log
 
 
