@@ -36,8 +36,10 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
             shares = seen[Column.COUNT] / seen[Column.TRIALS]
             right.plot(seen[Column.ROUND], shares if key == NEW else [shares.iloc[0]] * len(seen), **marks)
     left.set(xscale="log", yscale="log", xlabel="round", ylabel="excess loss")
-    right.axhline(0.5, zorder=1, **style.BOUND)
-    right.set(xscale="log", ylim=(-0.04, 1.04), xlabel="rounds seen", ylabel="share visible in sums of clients")
+    half = {**style.BOUND, "linestyle": ":"}
+    right.axhline(0.5, zorder=1, **half)
+    style.size_ticks(right, leaked[Column.ROUND])
+    right.set(ylim=(-0.04, 1.04), xlabel="rounds seen", ylabel="share visible in sums of clients")
     keys = {key: {"color": style.INK, "linestyle": line} for key, line in LINES.items()}
-    style.legend(figure, methods, {**keys, "half of the victims": style.BOUND})
+    style.legend(figure, methods, {**keys, "half of the victims": half})
     return figure
