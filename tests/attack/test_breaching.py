@@ -78,7 +78,8 @@ KERNELS, SEED, VICTIMS, CHOOSING = kernels.load("numba"), 3, 4, 4
 # Iterations of its attacks after Geiping et al. 2020 (cosine similarity, total variation, signs of gradients, Adam) and
 # Zhu et al. 2019 (L-BFGS), in the place of the 24,000 and 1,200 that it takes for large images.
 THEIRS = {"invertinggradients": 400, "deepleakage": 20}
-ERROR = 1e-3
+ERROR = 0.01  # of an interval, for each of its attacks and kinds of victims
+EXACT = 40  # dB, from which on an image is as good as exact
 PSNRs = NDArray[np.float64]
 
 
@@ -122,7 +123,7 @@ def their_image(name: str, network: nn.Module, update: Tensor, label: int) -> Te
     parts = [
         part.view_as(w) for part, w in zip(update.float().split([w.numel() for w in weights]), weights, strict=True)
     ]
-    config = breaching.get_attack_config(name, [f"optim.max_iterations={THEIRS[name]}"])
+    config = breaching.get_attack_config(name, ["attack_type=optimization", f"optim.max_iterations={THEIRS[name]}"])
     setup = {"device": torch.device("cpu"), "dtype": torch.float}
     attacker = breaching.attacks.prepare_attack(grey, nn.CrossEntropyLoss(), config, setup)
     payload = {"parameters": weights, "buffers": [], "metadata": Metadata()}
@@ -188,12 +189,13 @@ CASES = {
 
 
 def psnrs(found: PSNRs, images: PSNRs) -> PSNRs:
-    return np.array([psnr(one, image) for one, image in zip(found, images, strict=True)])
+    """At most EXACT, so that no single image decides."""
+    return np.array([min(psnr(one, image), EXACT) for one, image in zip(found, images, strict=True)])
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_ours_is_at_least_as_strong(name: str) -> None:
-    """By the paired PSNRs with each of its attacks, whose interval the line below states; error 1e-3 for each."""
+    """By the mean of the paired differences of PSNRs, whose interval is printed."""
     start = time.process_time()
     case = CASES[name]()
     print(f"{name}: ours {case.ours.mean():.1f} dB, {time.process_time() - start:.1f} s")
