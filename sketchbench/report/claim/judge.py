@@ -9,7 +9,7 @@ import pandas as pd
 from sketchbench.files import parse_json, remove, write_text
 from sketchbench.measure.column import Column
 from sketchbench.report import seal
-from sketchbench.report.claim import gate, history, page
+from sketchbench.report.claim import history, page
 from sketchbench.report.claim.check import surprises
 from sketchbench.report.claim.claims import Claim, check_studies, read_claims
 from sketchbench.report.claim.control import KINDS
@@ -54,7 +54,7 @@ def judge(
         only_own=known["only_own"],
     )
     measured = with_code(measured, read, older)
-    timed = measured[_on_times(measured)]  # git does not track the file of these
+    timed = measured[page.on_times(measured)]  # git does not track the file of these
     if len(timed):
         write_text(csv.with_name(seal.UNSEALED), _text(timed))
     else:
@@ -70,15 +70,10 @@ def judge(
 def without_times(verdicts: pd.DataFrame) -> pd.DataFrame:
     """The verdicts, without the numbers of verdicts on times (expected: `any`). These numbers differ from run to run;
     they stand in times.csv beside claims.csv."""
-    timed, kept = _on_times(verdicts), verdicts.copy()
+    timed, kept = page.on_times(verdicts), verdicts.copy()
     kept.loc[timed, MEASURED] = float("nan")
     kept.loc[timed, WORDS] = ""
     return kept
-
-
-def _on_times(verdicts: pd.DataFrame) -> "pd.Series[bool]":
-    """Which verdicts are on times, and follow from numbers."""
-    return (verdicts["expected"] == "any") & ~verdicts["verdict"].isin(["not run", gate.VOID])
 
 
 def _text(verdicts: pd.DataFrame) -> str:

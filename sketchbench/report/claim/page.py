@@ -80,12 +80,16 @@ def _papers(verdicts: pd.DataFrame) -> list[str]:
     said = verdicts[verdicts["role"].isin(PAPERS_ROLES)]
     rows = []
     for (paper, role), group in said.groupby(["paper", "role"], sort=True):
-        counts = group["verdict"].value_counts()
+        timed = on_times(group)
+        counts = group[~timed]["verdict"].value_counts()
         numbers = [str(counts.get(verdict, "")) for verdict in MARKS]
-        rows.append([str(paper), str(role), str(group["claim"].nunique()), *numbers])
+        rows.append([str(paper), str(role), str(group["claim"].nunique()), *numbers, str(timed.sum() or "")])
     rows.sort(key=lambda cells: (cells[0], PAPERS_ROLES.index(cells[1])))
-    text = "Verdicts on what the papers say, one for each claim and method: as printed, and corrected."
-    columns = ["paper", "words", "claims", *(f"{mark} {name}" for name, mark in MARKS.items())]
+    text = (
+        "Verdicts on what the papers say, one for each claim and method: as printed, and corrected. Those on times "
+        "differ from machine to machine, and are only counted."
+    )
+    columns = ["paper", "words", "claims", *(f"{mark} {name}" for name, mark in MARKS.items()), "on times"]
     return ["## Is the paper right?", text, _table(columns, rows)]
 
 
@@ -114,6 +118,11 @@ def _expectations(verdicts: pd.DataFrame) -> list[str]:
         for row in surprising(verdicts).to_dict("records")
     ]
     return [*blocks, _bullets(lines)] if lines else blocks
+
+
+def on_times(verdicts: pd.DataFrame) -> "pd.Series[bool]":
+    """Which verdicts are on times (expected: `any`), and follow from numbers."""
+    return (verdicts["expected"] == "any") & ~verdicts["verdict"].isin(["not run", gate.VOID])
 
 
 def surprising(verdicts: pd.DataFrame) -> pd.DataFrame:
@@ -201,6 +210,7 @@ def _uncontrolled(claims: list[Claim], verdicts: pd.DataFrame) -> list[str]:
 
 def _near_misses(verdicts: pd.DataFrame) -> list[str]:
     """How many bounds that hold would not for a near miss; and what the near misses measured, claim by claim."""
+    verdicts = verdicts[~on_times(verdicts)]
     holding = verdicts[verdicts["verdict"].str.startswith("holds") & verdicts["near_miss"].fillna("").ne("")]
     found = holding[holding["near_miss"] != IMPOSSIBLE]
     if found.empty:

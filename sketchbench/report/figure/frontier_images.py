@@ -21,7 +21,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
         own = method.rows(rows)
         recovered = style.select(own, case="server", round=1).set_index(Column.COMPRESSION)
         pictures.draw_picture(line[0], style.select(own, case="original").iloc[0].to_dict())
-        line[0].set_ylabel(method.label, fontsize=6, rotation=0, ha="right", va="center")
+        line[0].set_ylabel(method.label.replace(", ", ",\n"), fontsize=6, rotation=0, ha="right", va="center")
         for budget, axes in zip(budgets, line[1:], strict=True):
             if budget in recovered.index:
                 pictures.draw_picture(axes, {**recovered.loc[budget].to_dict(), Column.COMPRESSION: budget})
