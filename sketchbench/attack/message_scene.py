@@ -15,6 +15,7 @@ from sketchbench.measure.image import Likeness, likeness, psnr
 from sketchbench.model.classification import Samples
 from sketchbench.model.networks import MakeModel, initialise
 from sketchbench.parameters import Count, checked
+from sketchbench.run.kept import Kept
 
 PUBLIC = 64  # public images for each network, whose messages an attacker makes
 
@@ -61,6 +62,9 @@ class Scene(NamedTuple):
         return pixels(self.images[trials, 0])
 
 
+_SCENES = Kept[tuple[str, str], tuple[MakeModel, Scene]](1)  # with the model, as an address may be all of its name
+
+
 @checked
 def draw_scene(data: Dataset, model: MakeModel, seed: int, clients: Count, trials: Count) -> Scene:
     """Draw the scene of `trials` trials, each with a network and a test image for each client.
@@ -68,11 +72,19 @@ def draw_scene(data: Dataset, model: MakeModel, seed: int, clients: Count, trial
     The clients' images have different classes, unless there are more clients than classes. The scene depends on all
     arguments, so that trial t is another one in a scene of another number of trials.
 
+    The last one is kept, for the next task of the process that draws the same.
+
     Raises:
         ValueError: for a model that is no dense network with ReLU, or a class without a test image.
     """
     if missing := sorted(set(range(data.classes)) - set(data.test.labels.tolist())):
         raise ValueError(f"{data.label} has no test image of the classes {missing}; choose another data set")
+    setting = (model, seed, clients, trials)
+    made = _SCENES.of((repr(setting), data.digest), lambda: (model, _draw(data, model, seed, clients, trials)))
+    return made[1]
+
+
+def _draw(data: Dataset, model: MakeModel, seed: int, clients: int, trials: int) -> Scene:
     random = seeds.generator(seed, data="leakage")
     labels = (random.integers(data.classes, size=(trials, 1)) + np.arange(clients)) % data.classes
     chosen = np.empty_like(labels)

@@ -10,9 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor
 
+from sketchbench import seeds
 from sketchbench.attack.adam import Adam
 from sketchbench.compressor.compressor import At, Compressor
 from sketchbench.compressor.operators import SketchedUpdate, on_cpu
@@ -22,10 +24,13 @@ from sketchbench.parameters import Checked, Count, Positive, Several
 from sketchbench.sketch.transform import SubsampledHadamard
 
 DEVIATIONS = 3.5  # of the place of a number from its mean, that are considered
-OUTLIER = 1e-6  # likelihood of a number that no place explains
-TINY = 1e-300  # what is smaller is lost in float64, and would be in float32 from 1e-38 on
+OUTLIER = 1e-6  # likelihood of a number that no place explains, over that of one that its place explains exactly
+FLOOR = 0.01  # least standard deviation of a number, over the root mean square of all
+TINY = 1e-300  # what is smaller is lost in float64
 
 Numbers = NDArray[np.float32]
+Exact = NDArray[np.float64]
+Places = NDArray[np.int64]
 Images = Callable[[Tensor], Tensor]  # of a prior, from coordinates (T, pixels)
 Possible = Callable[[Tensor], Tensor]  # from images (T, pixels) to numbers (T, n)
 
@@ -73,90 +78,93 @@ class Lattice:
         deviation = np.sqrt(share * (1 - share) * (n + 1) * (n - m) / (m + 2)).max()
         self.n, self.width = n, min(n, int(2 * DEVIATIONS * deviation) + 3)
         self.first = np.clip(np.rint(mean - self.width / 2), 0, n - self.width).astype(int)
-        self._shifts = np.diff(self.first, prepend=self.first[0])
 
-    def posterior(self, seen: Numbers, possible: Numbers, deviation: Numbers) -> Posterior:
+    def posterior(self, seen: Numbers, possible: Numbers, deviations: Numbers) -> Posterior:
         """By the forward and backward algorithm, O(T m width).
 
         Arguments:
             seen: (T, m).
             possible: the n numbers, (T, n).
-            deviation: standard deviation of a number, (T,).
+            deviations: standard deviation of the number from each place, (T, n), > 0.
         """
-        count, trials = len(self.first), len(seen)
-        likelihoods = self._likelihoods(seen, possible, deviation)
-        forward, sums_before = np.empty_like(likelihoods), np.empty(likelihoods.shape[1:])
-        log = np.zeros(trials)
-        for j in range(count):
-            if j:
-                _before(forward[j - 1], self._shifts[j], sums_before)
-                np.multiply(likelihoods[j], sums_before, out=forward[j])
-            else:
-                forward[j] = likelihoods[j]
-            total = forward[j].sum(axis=1)
-            forward[j] /= total[:, None]
-            log += np.log(total)
-        counts, sums = np.zeros((trials, self.n)), np.zeros((trials, self.n))
-        backward = np.ones_like(sums_before)  # from the last place to the first, for which sums need no copy
-        share = np.empty_like(sums_before)
-        for j in reversed(range(count)):
-            np.multiply(forward[j], backward[:, ::-1], out=share)
-            share /= share.sum(axis=1, keepdims=True) + TINY
-            here = slice(self.first[j], self.first[j] + self.width)
-            counts[:, here] += share
-            share *= seen[:, [j]]
-            sums[:, here] += share
-            if j:
-                backward *= likelihoods[j][:, ::-1]
-                _before(backward, self._shifts[j], sums_before)
-                np.divide(sums_before, sums_before.max(axis=1, keepdims=True) + TINY, out=backward)
+        trials = len(seen)
+        counts, sums, log = np.zeros((trials, self.n)), np.zeros((trials, self.n)), np.zeros(trials)
+        for t in range(trials):
+            log[t] = _count(seen[t], possible[t], 1 / deviations[t], self.first, self.width, counts[t], sums[t])
         means = sums / np.maximum(counts, TINY)
         return Posterior(counts.astype(np.float32), means.astype(np.float32), log)
 
-    def _likelihoods(self, seen: Numbers, possible: Numbers, deviation: Numbers) -> NDArray[np.float64]:
-        """Of each number at each of its places, (m, T, width)."""
-        values = np.stack([possible[:, start : start + self.width] for start in self.first])
-        values -= seen.T[:, :, None]
-        values /= deviation[:, None]
-        np.square(values, out=values)
-        values *= -0.5
-        np.exp(values, out=values)
-        return values.astype(np.float64) + OUTLIER
 
-
-def _before(values: NDArray[np.float64], shift: int, out: NDArray[np.float64]) -> None:
-    """Sums of the values (T, width) at the places before each place, where places start `shift` later; at least
-    TINY."""
-    sums, width = np.cumsum(values, axis=1), values.shape[1]
-    if shift:
-        stop = max(0, width - shift + 1)
-        np.maximum(sums[:, shift - 1 :], TINY, out=out[:, :stop])
-        np.maximum(sums[:, -1:], TINY, out=out[:, stop:])
-    else:
-        out[:, 0] = TINY
-        np.maximum(sums[:, :-1], TINY, out=out[:, 1:])
+@njit(cache=True, fastmath=True)
+def _count(
+    seen: Numbers, possible: Numbers, precise: Numbers, first: Places, width: int, counts: Exact, sums: Exact
+) -> float:
+    """Of one trial the posterior's weights, and with each the sum of the numbers seen, which are added to `counts` and
+    `sums` (n,); returns the log-likelihood. `precise` is 1 over the standard deviations."""
+    m, log = len(seen), 0.0
+    likely, forward, totals = np.empty((m, width), np.float32), np.empty((m, width)), np.zeros(m)
+    for j in range(m):
+        start, number, own = first[j], seen[j], likely[j]
+        for k in range(width):
+            unit = precise[start + k]
+            off = (possible[start + k] - number) * unit
+            own[k] = np.exp(np.float32(-0.5) * off * off) * unit + np.float32(OUTLIER) * unit
+        moved = start - first[j - 1] if j else width
+        before = TINY if j else 1.0
+        for k in range(moved if j else 0):
+            before += forward[j - 1, k]
+        for k in range(width):
+            forward[j, k] = own[k] * before
+            totals[j] += forward[j, k]
+            if k + moved < width:
+                before += forward[j - 1, k + moved]
+        log += np.log(totals[j])
+        for k in range(width):
+            forward[j, k] /= totals[j]
+    backward = np.ones(width)
+    for j in range(m - 1, -1, -1):
+        start = first[j]
+        for k in range(width):
+            share = forward[j, k] * backward[k]
+            counts[start + k] += share
+            sums[start + k] += share * seen[j]
+            backward[k] *= likely[j, k] / totals[j]
+        moved, after = start - first[j - 1] if j else 0, TINY
+        for k in range(width - moved, width):
+            after += backward[k]
+        for k in range(width - 1, -1, -1):  # the places after place k of the number before begin at k - moved + 1
+            last = backward[k - moved] if k >= moved else 0.0
+            backward[k] = after
+            after += last
+    return log
 
 
 @dataclass(frozen=True)
 class OrderAttack(Checked):
     """Ascent on the exact likelihood of a message, with the prior of the image's class, from the class mean: the EM
-    algorithm, with steps of Adam in the place of a maximum, while the standard deviation of a number falls.
+    algorithm, with steps of Adam in the place of a maximum, while the standard deviations of numbers fall.
+
+    A number from a place has its value at the current image for its mean, and for its standard deviation a share of
+    that which the prior gives it. So each place counts by how sure its number is: of places with one deviation for all,
+    a few large numbers would decide, and most others tell nothing.
 
     Arguments:
         passes: of the forward and backward algorithm, >= 2.
         steps: of Adam after each pass.
         rate: of Adam, for the prior's standard normal coordinates.
-        deviation: of a number at first, over the root mean square of all.
-        last: the same in the last pass.
+        draws: images of the prior that tell how numbers vary.
+        deviation: of a number at first, over that of the prior.
+        last: the same in the last pass. It must not become so small that wrong places explain most numbers.
     """
 
     passes: Several
     steps: Count
     rate: Positive
+    draws: Count
     deviation: Positive
     last: Positive
 
-    def run(self, seen: Tensor, possible: Possible, images: Images, pixels: int) -> Tensor:
+    def run(self, seen: Tensor, possible: Possible, images: Images, pixels: int, seed: int) -> Tensor:
         """Reconstruct the images (T, pixels), in [0, 1], behind messages without noise.
 
         Arguments:
@@ -165,20 +173,32 @@ class OrderAttack(Checked):
                 a message has m.
             images: of the prior, from coordinates (T, pixels).
             pixels: of an image.
+            seed: of the draws.
         """
         numbers = seen.numpy()
-        size = np.sqrt(np.square(numbers).mean(axis=1)).clip(np.finfo(np.float32).tiny)
         z = torch.zeros(len(seen), pixels)
-        with torch.no_grad():
-            lattice = Lattice(seen.shape[1], possible(images(z)).shape[1])
+        spread = self._spread(numbers, possible, images, seeds.generator(seed, attack="order"), z)
+        lattice = Lattice(seen.shape[1], spread.shape[1])
         optimiser = Adam([z.requires_grad_()], self.rate)
         for share in np.geomspace(self.deviation, self.last, self.passes):
-            deviation = (share * size).astype(np.float32)
+            deviations = (share * spread).astype(np.float32)
             with torch.no_grad():
-                found = lattice.posterior(numbers, possible(images(z)).numpy(), deviation)
-            weights, means = torch.from_numpy(found.weights), torch.from_numpy(found.means)
-            unit = torch.from_numpy(deviation)[:, None]
+                found = lattice.posterior(numbers, possible(images(z)).numpy(), deviations)
+            weights, means, units = map(torch.from_numpy, (found.weights, found.means, deviations))
             for _ in range(self.steps):
-                off = weights * ((possible(images(z)) - means) / unit).square()
+                off = weights * ((possible(images(z)) - means) / units).square()
                 optimiser.step(torch.autograd.grad((off.sum() + z.square().sum()) / 2, z))
         return images(z).detach().clamp(0, 1)
+
+    @torch.no_grad()
+    def _spread(
+        self, seen: Numbers, possible: Possible, images: Images, random: np.random.Generator, mean: Tensor
+    ) -> Exact:
+        """The root mean square (T, n) by which numbers of images of the prior differ from those of its mean image, at
+        least FLOOR times that of the numbers seen."""
+        middle, squares = possible(images(mean)), torch.zeros(())
+        for _ in range(self.draws):
+            z = torch.tensor(random.standard_normal(mean.shape), dtype=mean.dtype)
+            squares = squares + (possible(images(z).clamp(0, 1)) - middle).square()
+        size = np.sqrt(np.square(seen).mean(axis=1, keepdims=True)).clip(np.finfo(np.float32).tiny)
+        return np.asarray((squares / self.draws).sqrt().numpy() + FLOOR * size)

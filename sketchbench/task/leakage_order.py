@@ -79,7 +79,7 @@ class LeakageOrder(Checked):
             return numbers(scene.networks.gradients(images[:, None, None], labels[:, None, None])[:, 0])
 
         images = scene.classes.of(labels)
-        found = pixels(self.attack.run(sight.seen, possible, images, scene.prior.mean.numel()))
+        found = pixels(self.attack.run(sight.seen, possible, images, scene.prior.mean.numel(), self._judged))
         guesses = scene.psnrs(pixels(scene.classes.means[labels]), slice(None))
         leads = scene.psnrs(found, slice(None)) - guesses
         columns: dict[str, Value] = {

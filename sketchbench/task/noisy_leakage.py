@@ -3,8 +3,8 @@
 import functools
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -26,6 +26,7 @@ from sketchbench.parameters import Checked, Count, NonEmptyList, NonNegative, Po
 from sketchbench.privacy.calibration import calibrated_sigma
 from sketchbench.privacy.mechanism import GaussianRelease
 from sketchbench.privacy.reconstruction import reconstruction_bound
+from sketchbench.run.kept import Kept
 
 ACCOUNTANT = "exact"
 POOL = 200  # public images for each network, of which other clients have one each
@@ -65,6 +66,22 @@ class Privacy(Checked):
     delta: Probability
     clip: Positive
     noise: NonNegative
+
+
+class Drawn(NamedTuple):
+    """What a release draws, whatever its noise.
+
+    Attributes:
+        victims: indices of candidates, (T, k).
+        products: of all candidates' gradients and what the attacker makes of the sum without noise, (T, k, n).
+        noise: by which noise of standard deviation 1 changes these, (T, k, n).
+        entries: of such noise on one message, (T, d); None for sums.
+    """
+
+    victims: Tensor
+    products: Tensor
+    noise: Tensor
+    entries: Tensor | None
 
 
 @dataclass(frozen=True)
@@ -118,7 +135,7 @@ class NoisyLeakage(Checked):
             raise ValueError(f"trials={self.trials} must be a multiple of networks={self.networks}")
 
     def run(self) -> list[Row]:
-        layout = self._scene.networks.layout
+        layout = self._shared._scene.networks.layout
         compressor = self.compressor(layout=layout, limit=byte_limit(layout, self.compression))
         if not isinstance(compressor, Plain):
             raise ValueError(f"{type(compressor).__name__} compresses; choose compressor=none, of which the bound is")
@@ -129,6 +146,19 @@ class NoisyLeakage(Checked):
             for row in self._rows(compressor, name, release, float(epsilon))
         ]
         return [row.replace(compression=self.compression) for row in rows]
+
+    @property
+    def _shared(self) -> "NoisyLeakage":
+        """The first task of the process that is this one but for its noise, whose draws all of them share: half of the
+        time."""
+        quiet = replace(self.privacy, noise=0.0)
+        setting = (self._seed, self.model, self.releases, quiet, self.candidates, self.networks, self.trials)
+        return _SHARED.of((repr(setting), self._data.digest), lambda: self)
+
+    @functools.cached_property
+    def _drawn(self) -> dict[int, Drawn]:
+        """By the seed of a release."""
+        return {}
 
     @functools.cached_property
     def _data(self) -> Dataset:
@@ -191,12 +221,10 @@ class NoisyLeakage(Checked):
         total = sigma * (release.clients**0.5 if release.placement == "local" else 1)
         bound = reconstruction_bound(GaussianRelease(self.privacy.clip, total), 1 / self.candidates)
         at = At(self.kernels, seeds.key(self._seed, release=name, epsilon=repr(epsilon)), 0, self.networks)
-        random, added = seeds.generator(at.seed, data="trials"), self.privacy.noise * total
-        victims = torch.tensor(random.integers(self.candidates, size=(self.networks, self._each)))
-        products = self._products(release, victims, random)
-        noise = torch.from_numpy(random.standard_normal(products.shape)) @ _root(self._gram)
-        found = self._nearest(products + added * noise) == victims
-        control = self._nearest(products) == victims
+        shared, added = self._shared, self.privacy.noise * total
+        victims, products, noise, entries = shared._draw(release, at.seed)
+        found = shared._nearest(products + added * noise) == victims
+        control = shared._nearest(products) == victims
         columns: dict[str, Value] = {
             "case": name,
             "epsilon": epsilon,
@@ -212,11 +240,22 @@ class NoisyLeakage(Checked):
         yield Row("found", bound=bound, **columns, positive_control=known).counted(count, self.trials)
         retained = (found.double().mean(dim=1) - 1 / self.candidates) / (1 - 1 / self.candidates)
         yield Row("retained", bound=float(self.allowed), **columns).mean(retained.numpy())
-        if release.clients == 1:
-            seen = self._gradients[torch.arange(self.networks), victims[:, 0]]
-            seen = seen + added * torch.tensor(random.standard_normal(seen.shape), dtype=torch.float32)
+        if entries is not None:
+            seen = shared._gradients[torch.arange(self.networks), victims[:, 0]] + added * entries
             right = self._inverted(compressor, at, seen) == victims[:, 0]
             yield Row("inverted", bound=bound, **columns).counted(int(right.sum()), self.networks)
+
+    def _draw(self, release: Release, seed: int) -> Drawn:
+        if seed not in self._drawn:
+            random = seeds.generator(seed, data="trials")
+            victims = torch.tensor(random.integers(self.candidates, size=(self.networks, self._each)))
+            products = self._products(release, victims, random)
+            noise = torch.from_numpy(random.standard_normal(products.shape)) @ _root(self._gram)
+            size, entries = self._gradients[:, 0].shape, None
+            if release.clients == 1:
+                entries = torch.tensor(random.standard_normal(size), dtype=torch.float32)
+            self._drawn[seed] = Drawn(victims, products, noise, entries)
+        return self._drawn[seed]
 
     def _products(self, release: Release, victims: Tensor, random: np.random.Generator) -> Tensor:
         """The inner products (T, k, n) of all candidates' gradients and what the attacker makes of the sum of all
@@ -233,7 +272,7 @@ class NoisyLeakage(Checked):
 
     def _inverted(self, compressor: Compressor, at: At, seen: Tensor) -> Tensor:
         """The candidates (T,) nearest to the most likely image given what is seen of one update, (T, d)."""
-        scene = self._scene
+        scene = self._shared._scene
         sight = Sight(
             seen=seen,
             predicted=self._clipped,
@@ -247,7 +286,10 @@ class NoisyLeakage(Checked):
             [sight], [scene.networks], scene.labels, scene.prior, scene.classes, at.seed, compressor, scene.public
         )
         image = self.attacks.find_most_likely(target, scene.classes.of(scene.labels))
-        return torch.cdist(image, self._images)[:, 0].argmin(dim=1)
+        return torch.cdist(image, self._shared._images)[:, 0].argmin(dim=1)
+
+
+_SHARED = Kept[tuple[str, str], NoisyLeakage](1)
 
 
 def _root(matrices: Tensor) -> Tensor:

@@ -88,12 +88,13 @@ def test_the_posterior_is_that_of_all_choices(n: int) -> None:
     m = 3
     possible = RANDOM.standard_normal((2, n)).astype("float32")
     seen = (possible[:, [0, 2, 3]] + 0.3 * RANDOM.standard_normal((2, m))).astype("float32")
-    deviation = np.array([0.5, 0.7], "float32")
-    found = Lattice(m, n).posterior(seen, possible, deviation)
+    deviations = RANDOM.uniform(0.4, 0.8, (2, n)).astype("float32")
+    found = Lattice(m, n).posterior(seen, possible, deviations)
     for trial in range(2):
         choices = np.array(list(itertools.combinations(range(n), m)))
-        off = (seen[trial] - possible[trial, choices]) / deviation[trial]
-        likelihoods = np.exp(-(off**2) / 2).prod(axis=1)
+        chosen = deviations[trial, choices]
+        off = (seen[trial] - possible[trial, choices]) / chosen
+        likelihoods = (np.exp(-(off**2) / 2) / chosen).prod(axis=1)
         weights, sums = np.zeros(n), np.zeros(n)
         for choice, likelihood in zip(choices, likelihoods / likelihoods.sum(), strict=True):
             weights[choice] += likelihood
@@ -108,13 +109,13 @@ def test_the_attack_finds_a_line_through_some_of_its_numbers() -> None:
     matrix = torch.randn(120, 3, generator=torch.Generator().manual_seed(1))
     truth = torch.tensor([[0.2, 0.8, 0.5], [0.7, 0.1, 0.4]])
     chosen = np.sort(RANDOM.permutation(120)[:40])
-    attack = OrderAttack(passes=15, steps=10, rate=0.1, deviation=0.6, last=0.05)
+    attack = OrderAttack(passes=15, steps=10, rate=0.1, draws=8, deviation=1, last=0.05)
 
     def images(z: Tensor) -> Tensor:
         return 0.5 + 0.3 * z
 
     for order, least in ((chosen, 0.0), (RANDOM.permutation(chosen), 0.1)):
         seen = (truth @ matrix.T)[:, order]
-        found = attack.run(seen, lambda x: x @ matrix.T, images, 3)
+        found = attack.run(seen, lambda x: x @ matrix.T, images, 3, 1)
         error = float((found - truth).abs().max())
         assert least <= error < least + (0.05 if least == 0 else 1)
