@@ -123,6 +123,12 @@ def test_a_claim_that_finds_nothing(tmp_path: Path) -> None:
     (row,) = verdicts.to_dict("records")
     assert row["verdict"] == "not run"
     assert row["case"].startswith("X1: criterion equality finds nothing to judge in study one")
+    scales = {"paper": {"expected": "not run", "reason": "Its runs are left out."}}
+    claims = read_claims(write(tmp_path, checks=[check], scales=scales))
+    with pytest.raises(ClaimError, match="finds nothing to judge"):
+        evaluate(claims, {"one": table(good=1.0)}, "quick")
+    verdicts, _ = evaluate(claims, {"one": table(good=1.0)}, "paper")
+    assert verdicts["verdict"].tolist() == verdicts["expected"].tolist() == ["not run"]
     check = {"criterion": "growth", "where": {"quantity": "q"}, "over": "d"}
     claims = read_claims(write(tmp_path, checks=[check]))
     with pytest.raises(ClaimError, match="no column d to grow along"):
