@@ -138,5 +138,11 @@ def _logarithmic(axes: Axes, which: Literal["x", "y"]) -> None:
     low, high = sorted(axis.get_view_interval())
     ticks = {100.0: (1.0, 3.0), 10.0: (1.0, 2.0, 5.0), 4.0 if which == "x" else 10.0: (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)}
     axis.set_major_locator(LogLocator(subs=next((ticks[span] for span in sorted(ticks) if high < span * low), (1.0,))))
-    axis.set_major_formatter(FuncFormatter(lambda tick, _: f"{tick / 1000:g} k" if tick >= 1000 else f"{tick:g}"))
+    axis.set_major_formatter(FuncFormatter(lambda tick, _: _shorten(tick)))
     axis.set_minor_locator(NullLocator())
+
+
+def _shorten(number: float) -> str:
+    """10 k for 10,000."""
+    size, unit = next(((size, unit) for size, unit in ((1e6, " M"), (1e3, " k")) if number >= size), (1, ""))
+    return f"{number / size:g}{unit}"
