@@ -132,7 +132,7 @@ def _share(column: np.ndarray, x: pd.Series) -> None:
 
 
 def _logarithmic(axes: Axes, which: Literal["x", "y"]) -> None:
-    """Make an axis logarithmic, with few ticks, from 1,000 on in thousands."""
+    """Make an axis logarithmic, with few ticks, of which those from 1,000 on are shortened."""
     axes.set(**{f"{which}scale": "log"})
     axis: Axis = getattr(axes, f"{which}axis")
     low, high = sorted(axis.get_view_interval())
@@ -143,6 +143,6 @@ def _logarithmic(axes: Axes, which: Literal["x", "y"]) -> None:
 
 
 def _shorten(number: float) -> str:
-    """10 k for 10,000."""
+    """10 k for 10,000, and 3 M for 3,000,000."""
     size, unit = next(((size, unit) for size, unit in ((1e6, " M"), (1e3, " k")) if number >= size), (1, ""))
     return f"{number / size:g}{unit}"
