@@ -67,7 +67,7 @@ class StackedNetwork:
                 records = each(weights, *single)
                 factors = shares * (clip / records.norm(dim=-1).clamp(min=1e-30)).clamp(max=1)
                 total = torch.einsum("cb,cbd->cd", factors, records)
-            gradients[trial] = self.kernels.xp.asarray(total)
+            gradients[trial] = self.kernels.xp.from_dlpack(total)
         return gradients
 
     def accuracy(self, w: Array, inputs: Array, labels: Array) -> Array:

@@ -5,12 +5,13 @@ import pytest
 import torch
 from torch import nn
 
-from sketchbench import kernels
+from sketchbench import kernels as backends
+from sketchbench.kernels import Kernels
 from sketchbench.model.networks import mlp
 from sketchbench.objective.stacked import Batches, StackedPerceptron, initial_weights
 from sketchbench.objective.stacked_network import StackedNetwork, stacked
 
-NUMPY = kernels.load("numpy")
+NUMPY = backends.load("numpy")
 SHAPE, CLASSES = (1, 4, 4), 3
 TRIALS, CLIENTS, RECORDS = 2, 3, 4
 RANDOM = np.random.default_rng(0)
@@ -41,6 +42,17 @@ def test_as_the_stack_of_perceptrons(clip: float | None) -> None:
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-6)
     inputs, labels = BATCHES.inputs[0, 0], BATCHES.labels[0, 0]
     assert np.array_equal(slow.accuracy(w, inputs, labels), fast.accuracy(w, inputs, labels))
+
+
+@pytest.mark.parametrize("clip", [None, 0.3])
+def test_on_every_device(kernels: Kernels, clip: float | None) -> None:
+    network, wanted = (stacked(one, convolutional, SHAPE, CLASSES) for one in (kernels, NUMPY))
+    w = initial_weights(lambda: convolutional(SHAPE, CLASSES), range(TRIALS))
+    there, batches = kernels.asarray(w), Batches(*map(kernels.asarray, BATCHES))
+    found = kernels.to_numpy(network.gradients(there, batches, clip))
+    np.testing.assert_allclose(found, wanted.gradients(w, BATCHES, clip), rtol=1e-4, atol=1e-6)
+    shares = kernels.to_numpy(network.accuracy(there, batches.inputs[0, 0], batches.labels[0, 0]))
+    assert np.array_equal(shares, wanted.accuracy(w, BATCHES.inputs[0, 0], BATCHES.labels[0, 0]))
 
 
 @pytest.mark.parametrize("classes", [2, CLASSES])
