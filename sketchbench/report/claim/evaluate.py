@@ -128,7 +128,7 @@ def _first_pass(claim: Claim, tables: Mapping[str, pd.DataFrame]) -> _Pass:
     idle = _idle(claim, {(judgement.study, judgement.criterion) for judgement in judgements})
     against = {
         method: {
-            kind: judging.control_selections(claim, control, tables, method)
+            kind: judging.control_selections(claim, control, tables, method, selected[method])
             for kind, control in claim.controls_of(method).items()
             if control and not control.reason
         }
@@ -158,9 +158,10 @@ def _missing(claim: Claim, tables: Collection[str], older: Collection[str], take
 
 
 def _plain(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows with trials, with texts as Python objects, since rows of Arrow texts are selected at half the speed."""
+    """The rows with trials, with texts as Python objects, since rows of Arrow texts are selected at half the speed; and
+    the columns of a type in one block, which `copy` makes of one for each column."""
     rows = table[table[Column.QUANTITY] != TRIALS_THERE]
-    return rows.astype({name: object for name in rows if rows[name].dtype == "str"})
+    return rows.astype({name: object for name in rows if rows[name].dtype == "str"}).copy()
 
 
 def _row(

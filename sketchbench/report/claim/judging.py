@@ -44,22 +44,27 @@ def selections(claim: Claim, tables: Mapping[str, pd.DataFrame], method: str) ->
 
 
 def control_selections(
-    claim: Claim, control: NegativeControl, tables: Mapping[str, pd.DataFrame], method: str
+    claim: Claim,
+    control: NegativeControl,
+    tables: Mapping[str, pd.DataFrame],
+    method: str,
+    selected: list[Selection],
 ) -> list[Selection]:
-    """The rows to which the checks are applied for a control of one method, see `selections`.
+    """The rows to which the checks are applied for a control of one method, whose own rows are `selected`, see
+    `selections`.
 
     Only checks that have rows of the method itself take part.
     """
     selections = []
     for check in claim.checks:
-        claimed = pd.concat([_select(tables[study], check, study, method) for study in check.studies])
-        if claimed.empty:
+        own = [one.rows for one in selected if one.check is check]
+        if all(rows.empty for rows in own):
             continue
         changed = replace(check, where={**check.where, **control.where}, studies=control.studies or check.studies)
         for study in changed.studies:
             rows = _select(tables[study], changed, study, control.method or method)
             if control.reference == "claim":
-                rows = with_references(rows, claimed, list(control.where))
+                rows = with_references(rows, pd.concat(own), list(control.where))
             selections.append(Selection(check, study, rows))
     return selections
 
@@ -76,17 +81,17 @@ def compare(selections: list[Selection], error: float) -> list[Judgement]:
 
 def _select(table: pd.DataFrame, check: Check, study: str, method: str) -> pd.DataFrame:
     """The rows of a study's table that a check is applied to for one method, with columns `exact` and `bound`."""
-    chosen = table[Column.METHOD] == method
+    chosen = (table[Column.METHOD] == method).to_numpy()
     for column, value in check.where.items():
         if column not in table:
             raise ClaimError(f"the table of {study} has no column {column} to select by")
-        chosen &= table[column].isin(value if isinstance(value, list) else [value])
+        chosen = chosen & table[column].isin(value if isinstance(value, list) else [value]).to_numpy()
     over = check.settings.over
     if check.criterion == "growth" and over not in table:
         raise ClaimError(f"the table of {study} has no column {over} to grow along")
     rows = table[chosen]
     missing = {name: float("nan") for name in (Column.EXACT, Column.BOUND, Column.VALUE) if name not in rows}
-    return rows.assign(**missing)
+    return rows.assign(**missing) if missing else rows
 
 
 def decide(comparisons: Iterable[Comparison]) -> Verdict:
