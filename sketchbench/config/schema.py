@@ -11,6 +11,7 @@ import yaml
 from sketchbench.parameters import did_you_mean
 from sketchbench.project import HOME
 
+YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast where PyYAML was built with it
 SCALES = ("smoke", "quick", "paper")  # as the schemas and conf/scale have them
 LARGEST = 10_000  # values of a file, with those that aliases repeat
 LONGEST = 400  # characters of a message, which may show a part of the file
@@ -40,7 +41,7 @@ def load(path: Path) -> Any:
     return content
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(YAML):  # type: ignore[misc]
     """YAML without keys that appear twice. A date is a text, as JSON has none."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012 (as PyYAML declares it)
