@@ -94,7 +94,9 @@ def _for_rows_with(*columns: str) -> Callable[[RowCriterion], Criterion]:
     def extend(compare: RowCriterion) -> Criterion:
         @functools.wraps(compare)
         def criterion(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
-            names = list(rows)  # `to_dict` and selections of a few rows would take most of the time of a whole judgement
+            names = list(
+                rows
+            )  # `to_dict` and selections of a few rows would take most of the time of a whole judgement
             records = (dict(zip(names, values, strict=True)) for values in rows.to_numpy(dtype=object))
             numbers = (row for row in records if not any(pd.isna(row[column]) for column in columns))
             return [_doubt(compare(row, error, settings), _attack_works(row, error)) for row in numbers]
