@@ -33,7 +33,7 @@ class Measured:
     def __init__(self, study: str, table: pd.DataFrame) -> None:
         missing = {name: float("nan") for name in (Column.EXACT, Column.BOUND, Column.VALUE) if name not in table}
         self._study, self._table = study, table.assign(**missing)
-        self._of = dict(iter(self._table.groupby(Column.METHOD, sort=False)))
+        self._of = {str(method): rows for method, rows in self._table.groupby(Column.METHOD, sort=False)}
         self._selected: dict[str, pd.DataFrame] = {}
 
     @property
