@@ -94,11 +94,8 @@ def _for_rows_with(*columns: str) -> Callable[[RowCriterion], Criterion]:
     def extend(compare: RowCriterion) -> Criterion:
         @functools.wraps(compare)
         def criterion(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
-            names = list(
-                rows
-            )  # `to_dict` and selections of a few rows would take most of the time of a whole judgement
-            records = (dict(zip(names, values, strict=True)) for values in rows.to_numpy(dtype=object))
-            numbers = (row for row in records if not any(pd.isna(row[column]) for column in columns))
+            each = (dict(zip(rows, values, strict=True)) for values in rows.to_numpy(object))  # a tenth of `to_dict`
+            numbers = (row for row in each if not any(pd.isna(row[column]) for column in columns))
             return [_doubt(compare(row, error, settings), _attack_works(row, error)) for row in numbers]
 
         return criterion
