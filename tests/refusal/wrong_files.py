@@ -42,7 +42,7 @@ ANY: list[Edit] = [
     (None, bytes(range(256)), "can't decode"),
     (None, "a: 1".encode("utf-16"), "can't decode"),
     (None, "a: caf\xe9".encode("latin-1"), "can't decode"),
-    (None, "a: \x00", "special characters are not allowed"),
+    (None, "a: \x00", "characters are not allowed"),
 ]
 STUDIES: list[Edit] = [
     (None, "3", "is not of type 'object'"),

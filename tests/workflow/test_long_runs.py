@@ -30,8 +30,7 @@ def trials(project: Project, column: str) -> set[int]:
     return set(pd.read_csv(io.BytesIO(table(project)))[column].dropna())
 
 
-def test_trials_add_up(finished: Project) -> None:
-    project = finished
+def test_trials_add_up(project: Project) -> None:
     study = project.path / "conf" / "study" / "long.yaml"
     study.write_text(STUDY)
     records = project.path / "results" / "smoke" / "long" / "any" / "d12"
