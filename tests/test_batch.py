@@ -62,13 +62,19 @@ def test_whole_studies_share_processes(studies: list[list[float]], seconds: floa
     assert len({batch.receipt for batch in found}) == len(found)
     lengths = [batch.seconds or 0.0 for batch in found]
     assert all(batch.runs for batch in found)
-    assert max(lengths) <= seconds + max(map(sum, studies)) + 1e-9
+    assert max(lengths) <= max(seconds, LEAST) + max(map(sum, studies)) + 1e-9
+    shortest, rest = min(map(sum, studies)), sum(map(sum, studies))
+    if shortest <= LEAST < rest:  # the first has no longer study than any other, and would have room for no more
+        first = {int(run.study) for run in found[0].runs}
+        others = [sum(one) for study, one in enumerate(studies) if study not in first]
+        assert max(sum(studies[study]) for study in first) <= min(others)
+        assert lengths[0] <= LEAST < lengths[0] + min(others) + 1e-9
 
 
 def test_the_last_processes_are_short_so_that_no_core_is_idle_at_the_end() -> None:
     runs = [[replace(run_of(f"{i}"), cost=Cost(1, 1, 1, 1))] for i in range(1000)]
     lengths = [batch.seconds or 0.0 for batch in packed("results/short", runs, 240)]
-    assert lengths == pytest.approx([238, 238, 171, 113, 75, 49, 32, 28, 28, 28], abs=1)
+    assert lengths == pytest.approx([30, 238, 238, 161, 106, 70, 46, 30, 27, 27, 27], abs=1)
     ends = [0.0, 0.0]
     for length in lengths:
         ends[ends.index(min(ends))] += length

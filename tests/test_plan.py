@@ -16,6 +16,7 @@ from sketchbench.config.schema import SchemaError
 from sketchbench.errors import ConfigError
 from sketchbench.measure.column import CONTROLS
 from sketchbench.plan import making as planning
+from sketchbench.plan.batch import LEAST
 from sketchbench.plan.plan import SHORT, Plan
 from sketchbench.project import CONF
 
@@ -69,6 +70,12 @@ def test_short_studies_share_processes() -> None:
     assert {len(plan.batches_of(study)) for study in plan.shared} == {1}
     for study in plan.shared:
         assert sum(run.seconds or 0 for run in plan.runs[study].values()) <= SHORT
+    assert plan.first == [study for study in plan.shared if list(plan.batches_of(study)) == ["1"]]
+    assert sum(run.seconds or 0 for study in plan.first for run in plan.runs[study].values()) <= LEAST
+    order = sorted(plan.batches["short"], key=lambda number: -plan.priority("short", number))
+    assert order[0] == "1"
+    assert plan.batches["short"][order[1]].seconds == max(one.seconds or 0 for one in plan.batches["short"].values())
+    assert not dataclasses.replace(plan, runs={"units": plan.runs["units"]}).first  # all of it is done as soon
     mine = {"task": {"_target_": "mine.Task"}}
     first = next(iter(plan.runs["units"].values()))
     own = {"units": {"own": dataclasses.replace(first, config=mine)}}

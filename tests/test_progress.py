@@ -65,6 +65,17 @@ def test_a_failed_job_is_counted_until_it_is_begun_again() -> None:
     assert "failed" not in state.line
 
 
+def test_what_stands_already_is_told() -> None:
+    state = State({("a", "1"): 1.0, ("a", "2"): 9.0}, {"first": "first verdicts in claims.md"}, clock=Clock())
+    state.plan({"run": 2, "first": 1, "all": 1, "total": 4})
+    for number, rule in enumerate(("run", "first")):
+        assert "verdicts" not in state.line
+        state.begin(number, rule, {"study": "a", "batch": "1"}, "first verdicts")
+        assert "verdicts in" not in state.line
+        state.end(number)
+    assert state.line.startswith("2 of 4 steps done; first verdicts in claims.md; about ")
+
+
 def _said(logger: logging.Logger, **event: object) -> None:
     logger.info("what Snakemake says", extra=event)
 

@@ -181,15 +181,20 @@ def batches(folder: str, runs: Sequence[Run], size: int) -> list[Batch]:
 
 def packed(folder: str, studies: Sequence[Sequence[Run]], seconds: float) -> list[Batch]:
     """Batches of whole studies, whose runs take about `seconds`, later ones less; the runs of each study were
-    measured."""
+    measured. The first batch has the shortest studies, of `LEAST` seconds in all, if that leaves others."""
     lengths = {place: sum(run.seconds or 0.0 for run in runs) for place, runs in enumerate(studies)}
-    rooms = list(_rooms(sum(lengths.values()), seconds))
+    shortest = sorted(lengths, key=lambda place: lengths[place])
+    sums = itertools.accumulate(lengths[place] for place in shortest)
+    first = [place for place, total in zip(shortest, sums, strict=True) if total <= LEAST]
+    first = first if len(first) < len(studies) else []
+    rest = [place for place in reversed(shortest) if place not in first]
+    rooms = list(_rooms(sum(lengths[place] for place in rest), seconds))
     bins: list[list[int]] = [[] for _ in rooms]
-    for place in sorted(lengths, key=lambda place: -lengths[place]):  # the longest first, each where most room is left
+    for place in rest:  # the longest first, each where most room is left
         chosen = max(range(len(rooms)), key=lambda number: rooms[number])
         rooms[chosen] -= lengths[place]
         bins[chosen].append(place)
-    groups = [[run for place in sorted(chosen) for run in studies[place]] for chosen in bins if chosen]
+    groups = [[run for place in sorted(chosen) for run in studies[place]] for chosen in [first, *bins] if chosen]
     return [Batch(f"{folder}/{number}.done", group) for number, group in enumerate(groups, 1)]
 
 

@@ -20,6 +20,7 @@ PROCESSES = 2  # that all studies share: more would start Python and load kernel
 RUNS = 32  # of a longer study that share a process, at most
 SHORT = 100.0  # seconds up to which a study is short
 PROCESS = 240.0  # seconds of the short studies that share a process, at most
+UNMEASURED = 1e9  # the priority of a batch that was never measured, more than the seconds of any
 Sharing = Literal["all", "short", ""]  # which studies share processes; "" for none
 
 
@@ -125,6 +126,20 @@ class Plan:
         numbered = self.batches[self.sharing if study in self.shared else study]
         return {number: batch for number, batch in numbered.items() if any(run.study == study for run in batch.runs)}
 
+    @property
+    def first(self) -> list[str]:
+        """The studies of the first batch that short studies share, which are judged before the others are done."""
+        numbered = self.batches.get("short", {})
+        chosen = {run.study for run in numbered["1"].runs} if len(numbered) > 1 else set()
+        return [study for study in self.shared if study in chosen]
+
+    def priority(self, name: str, number: str) -> float:
+        """The priority of a batch: first what is judged first, then what was never measured, then the longest, so that
+        no long one is left alone at the end."""
+        if self.first and (name, number) == ("short", "1"):
+            return 2 * UNMEASURED
+        return self.batches[name][number].seconds or UNMEASURED
+
     def _folder(self, name: str) -> str:
         return f"{self.places.results}/{name}"
 
@@ -185,6 +200,8 @@ class Plan:
         texts = {batch.description: batch.payload for batch in self.all_batches}
         if self.shared:
             texts[self.manifests] = json.dumps({study: self._entries(study) for study in self.shared})
+        if self.first:
+            texts[self.first_manifests] = json.dumps({study: self._entries(study) for study in self.first})
         rows = [
             f"{run.study},{run.name},{self.places.logs}/{name}/{number}.log,{run.record}"
             for name, numbered in self.batches.items()
@@ -211,6 +228,11 @@ class Plan:
     def manifests(self) -> str:
         """The path of the manifests of the tables that one process makes."""
         return f"{self.places.results}/manifests.json"
+
+    @property
+    def first_manifests(self) -> str:
+        """The path of the manifests of the tables that are judged first."""
+        return f"{self.places.results}/first.json"
 
     def seconds_left(self) -> dict[tuple[str, str], float | None]:
         """The seconds of missing records, by study and number of each batch without a receipt; None for a batch with a

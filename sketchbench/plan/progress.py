@@ -49,6 +49,7 @@ class State:
     """The jobs that are done, under way, and left."""
 
     expected: Mapping[Key, float | None]  # seconds of each batch to be done; None for one that was never measured
+    news: Mapping[str, str] = field(default_factory=dict)  # by rule: what stands once its job has finished
     slots: int = 1  # jobs side by side
     clock: Callable[[], float] = time.monotonic  # seconds
     total: int = 0
@@ -58,6 +59,7 @@ class State:
     begun: set[Key | None] = field(default_factory=set)
     others: Counter[str] = field(default_factory=Counter)  # jobs without runs that are left, by rule
     took: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))  # seconds of jobs without runs
+    told: list[str] = field(default_factory=list)  # the news of jobs that have finished
     measured: float = PRIOR  # seconds of the batches that have finished
     recorded: float = PRIOR  # seconds that were expected of them
 
@@ -77,6 +79,8 @@ class State:
         """A job has finished."""
         self.done += 1
         job = self.running.pop(number, None)
+        if job and job.rule in self.news:
+            self.told.append(self.news[job.rule])
         if job and not job.batch:
             self.others[job.rule] -= 1
             self.took[job.rule].append(self.clock() - job.begun)
@@ -107,7 +111,7 @@ class State:
         """The whole state in one line."""
         names = [job.name for _, job in sorted(self.running.items())]
         more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-        parts = [f"{self.done} of {self.total} steps done"]
+        parts = [f"{self.done} of {self.total} steps done", *self.told]
         if self.failed:
             parts.append(f"{len(self.failed)} failed")
         if self.done < self.total:
@@ -192,9 +196,14 @@ def _event(record: logging.LogRecord) -> str:
     return str(getattr(record, "event", None) or "")
 
 
-def follow(logger: logging.Logger, expected: Mapping[Key, float | None], slots: Callable[[], int]) -> None:
+def follow(
+    logger: logging.Logger,
+    expected: Mapping[Key, float | None],
+    slots: Callable[[], int],
+    news: Mapping[str, str],
+) -> None:
     """Show the progress of the workflow by Snakemake's logger, unless a logger plugin writes to the terminal;
-    `expected` as of `State`, `slots` as of `Progress`."""
+    `expected` and `news` as of `State`, `slots` as of `Progress`."""
     for inner in list(logger.handlers):
         if isinstance(inner, logging.StreamHandler) and inner.name == SNAKEMAKES:
-            logger.addHandler(Progress(State(expected), inner, Console(stderr=True), slots=slots))
+            logger.addHandler(Progress(State(expected, news), inner, Console(stderr=True), slots=slots))

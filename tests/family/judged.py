@@ -27,7 +27,7 @@ from sketchbench import kernels
 from sketchbench.config import study
 from sketchbench.measure.column import Column
 from sketchbench.project import CONF
-from sketchbench.report.claim.judging import compare, decide, selections
+from sketchbench.report.claim.judging import Measured, compare, decide, selections
 from sketchbench.sketch.family import SizeError
 
 CONTRACT = ("contract",)
@@ -99,7 +99,7 @@ def outcome(specimen: Specimen, names: Iterable[str], seed: int = 0, **settings:
     tables, errors = {}, []
     for name in names:
         try:
-            tables[name] = measured(specimen, name, seed, settings)
+            tables[name] = Measured(name, measured(specimen, name, seed, settings))
         except Exception as error:
             errors.append(f"{type(error).__name__}: {error}")
     failed: dict[str, list[str]] = {}

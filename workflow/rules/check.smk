@@ -8,6 +8,7 @@ rule check:
             rules.claims.output,
             rules.printed.output if PRINTED else [],
             rules.frontier.output if FRONTIER else [],
+            rules.first.output if PLAN.first else [],
             expand(
                 [f"{TABLE}.{ending}" for ending in ("csv", "seal")],
                 study=PLAN.runs,

@@ -125,7 +125,8 @@ if workflow.is_main_process:
     for line in REJECTED:
         logger.warning(line)
     if not workflow.output_settings.verbose:
-        progress.follow(logger, PLAN.seconds_left(), slots)
+        news = {"first": f"first verdicts in {RESULTS}/first/claims.md"}
+        progress.follow(logger, PLAN.seconds_left(), slots, news)
 
 # What a run that uses the user's own code is told about where it is.
 FOLDER = (

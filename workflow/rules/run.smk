@@ -11,8 +11,7 @@ rule run:
     wildcard_constraints:
         study="[a-z0-9_]+",
         batch="[0-9]+",
-    # The longest first, and before them what was never measured, so that no long one is left alone at the end.
-    priority: lambda wildcards: batch_of(wildcards).seconds or 1e9
+    priority: lambda wildcards: PLAN.priority(wildcards.study, wildcards.batch)
     group:
         lambda wildcards: grouped(cluster.group_of_batch(batch_of(wildcards)))
     conda:

@@ -94,9 +94,9 @@ def _for_rows_with(*columns: str) -> Callable[[RowCriterion], Criterion]:
     def extend(compare: RowCriterion) -> Criterion:
         @functools.wraps(compare)
         def criterion(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
-            for column in columns:
-                rows = rows[rows[column].notna()]
-            return [_doubt(compare(row, error, settings), _attack_works(row, error)) for row in rows.to_dict("records")]
+            each = (dict(zip(rows, values, strict=True)) for values in rows.to_numpy(object))  # a tenth of `to_dict`
+            numbers = (row for row in each if not any(pd.isna(row[column]) for column in columns))
+            return [_doubt(compare(row, error, settings), _attack_works(row, error)) for row in numbers]
 
         return criterion
 

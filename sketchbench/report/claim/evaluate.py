@@ -12,7 +12,7 @@ from sketchbench.report.claim.claims import NOTHING, Claim, ClaimError
 from sketchbench.report.claim.control import KINDS, NegativeControl
 from sketchbench.report.claim.criteria import Verdict
 from sketchbench.report.claim.gate import ROLE, apply_gate
-from sketchbench.report.claim.judging import Judgement, Selection, compare, decide
+from sketchbench.report.claim.judging import Judgement, Measured, Selection, compare, decide
 
 FAMILY_WISE_ERROR = 1e-3  # over all comparisons of the claims of a run, of their negative controls, of near misses
 
@@ -56,13 +56,14 @@ def evaluate(
     partly = {study for study, table in tables.items() if (table[Column.QUANTITY] == TRIALS_THERE).any()}
     tables = {study: _plain(table) for study, table in tables.items()}
     tables = {study: rows for study, rows in tables.items() if study not in partly or len(rows)}
+    measured = {study: Measured(study, rows) for study, rows in tables.items()}
     aside = partly | set(older)  # of these, what a check asks for may be missing
     refusals: dict[str, str] = {}
     passes: dict[str, _Pass] = {}
     for claim in claims:
         if set(claim.studies) <= tables.keys():
             try:
-                passes[claim.id] = first = _first_pass(claim, tables)
+                passes[claim.id] = first = _first_pass(claim, measured)
             except (ClaimError, LookupError) as error:
                 if not (concerned := sorted(set(claim.studies) & set(older))):
                     raise
@@ -119,10 +120,10 @@ class _Pass(NamedTuple):
     idle: str
 
 
-def _first_pass(claim: Claim, tables: Mapping[str, pd.DataFrame]) -> _Pass:
+def _first_pass(claim: Claim, tables: Mapping[str, Measured]) -> _Pass:
     """The rows for a claim and their comparisons; where a check finds nothing to judge, controls are left out."""
-    pairs = (tables[study][[Column.METHOD, Column.LABEL]].drop_duplicates().to_numpy() for study in claim.studies)
-    labels = {method: label for own in pairs for method, label in own if claim.is_about(method)}
+    pairs = (pair for study in claim.studies for pair in tables[study].labels.items())
+    labels = {method: label for method, label in pairs if claim.is_about(method)}
     selected = {method: judging.selections(claim, tables, method) for method in sorted(labels)}
     judgements = [judgement for rows in selected.values() for judgement in compare(rows, 0.5)]
     idle = _idle(claim, {(judgement.study, judgement.criterion) for judgement in judgements})

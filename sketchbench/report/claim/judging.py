@@ -22,6 +22,44 @@ class Judgement(NamedTuple):
     comparison: Comparison
 
 
+class Measured:
+    """The rows of a study's table, by method; it remembers which were selected, as many claims ask for the same.
+
+    Arguments:
+        study: its name.
+        table: all rows.
+    """
+
+    def __init__(self, study: str, table: pd.DataFrame) -> None:
+        missing = {name: float("nan") for name in (Column.EXACT, Column.BOUND, Column.VALUE) if name not in table}
+        self._study, self._table = study, table.assign(**missing)
+        self._of = {str(method): rows for method, rows in self._table.groupby(Column.METHOD, sort=False)}
+        self._selected: dict[str, pd.DataFrame] = {}
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The label of each method."""
+        return {method: rows[Column.LABEL].iloc[-1] for method, rows in self._of.items()}
+
+    def select(self, check: Check, method: str) -> pd.DataFrame:
+        """The rows that a check is applied to for one method, with columns `exact` and `bound`.
+
+        Raises ClaimError for a column that the table has not."""
+        key = f"{method} {check.where}"
+        if key not in self._selected:
+            rows = self._of.get(method, self._table.iloc[:0])
+            chosen = pd.Series(True, rows.index)
+            for column, value in check.where.items():
+                if column not in rows:
+                    raise ClaimError(f"the table of {self._study} has no column {column} to select by")
+                chosen &= rows[column].isin(value if isinstance(value, list) else [value])
+            self._selected[key] = rows[chosen]
+        over = check.settings.over
+        if check.criterion == "growth" and over not in self._table:
+            raise ClaimError(f"the table of {self._study} has no column {over} to grow along")
+        return self._selected[key]
+
+
 class Selection(NamedTuple):
     """The rows of a study that a check is applied to. They do not depend on the error rate."""
 
@@ -30,21 +68,21 @@ class Selection(NamedTuple):
     rows: pd.DataFrame
 
 
-def selections(claim: Claim, tables: Mapping[str, pd.DataFrame], method: str) -> list[Selection]:
+def selections(claim: Claim, tables: Mapping[str, Measured], method: str) -> list[Selection]:
     """The rows, in the tables by study, to which the checks of a claim are applied for one method, which it need not
     be about, check by check and study by study.
 
     Raises ClaimError for a table without a column that a check selects by, or measures growth along.
     """
     return [
-        Selection(check, study, _select(tables[study], check, study, method))
+        Selection(check, study, tables[study].select(check, method))
         for check in claim.checks
         for study in check.studies
     ]
 
 
 def control_selections(
-    claim: Claim, control: NegativeControl, tables: Mapping[str, pd.DataFrame], method: str
+    claim: Claim, control: NegativeControl, tables: Mapping[str, Measured], method: str
 ) -> list[Selection]:
     """The rows to which the checks are applied for a control of one method, see `selections`.
 
@@ -52,12 +90,12 @@ def control_selections(
     """
     selections = []
     for check in claim.checks:
-        claimed = pd.concat([_select(tables[study], check, study, method) for study in check.studies])
+        claimed = pd.concat([tables[study].select(check, method) for study in check.studies])
         if claimed.empty:
             continue
         changed = replace(check, where={**check.where, **control.where}, studies=control.studies or check.studies)
         for study in changed.studies:
-            rows = _select(tables[study], changed, study, control.method or method)
+            rows = tables[study].select(changed, control.method or method)
             if control.reference == "claim":
                 rows = with_references(rows, claimed, list(control.where))
             selections.append(Selection(check, study, rows))
@@ -72,21 +110,6 @@ def compare(selections: list[Selection], error: float) -> list[Judgement]:
         if not rows.empty
         for comparison in CRITERIA[check.criterion](rows, error, check.settings)
     ]
-
-
-def _select(table: pd.DataFrame, check: Check, study: str, method: str) -> pd.DataFrame:
-    """The rows of a study's table that a check is applied to for one method, with columns `exact` and `bound`."""
-    chosen = table[Column.METHOD] == method
-    for column, value in check.where.items():
-        if column not in table:
-            raise ClaimError(f"the table of {study} has no column {column} to select by")
-        chosen &= table[column].isin(value if isinstance(value, list) else [value])
-    over = check.settings.over
-    if check.criterion == "growth" and over not in table:
-        raise ClaimError(f"the table of {study} has no column {over} to grow along")
-    rows = table[chosen]
-    missing = {name: float("nan") for name in (Column.EXACT, Column.BOUND, Column.VALUE) if name not in rows}
-    return rows.assign(**missing)
 
 
 def decide(comparisons: Iterable[Comparison]) -> Verdict:

@@ -190,15 +190,13 @@ def _contract(verdicts: pd.DataFrame, facts: Mapping[str, Any]) -> list[str]:
 def _uncontrolled(claims: list[Claim], verdicts: pd.DataFrame) -> list[str]:
     """The claims without a negative control yet, for all methods or for some; no blocks where all have one."""
     names = [claim.id for claim in claims if claim.role != "control" and not claim.controls]
+    judged = verdicts[verdicts["verdict"].isin(["holds", "holds, not sharp", "inconclusive"])]
+    own = dict(iter(judged[[Column.METHOD, Column.LABEL, "role"]].groupby(judged["claim"])))
     for claim in claims:
-        open_or_true = verdicts["verdict"].isin(["holds", "holds, not sharp", "inconclusive"])
-        judged = verdicts[(verdicts["claim"] == claim.id) & open_or_true]
         without = [
-            row[Column.LABEL]
-            for row in judged.to_dict("records")
-            if claim.controls
-            and claim.controls_of(row[Column.METHOD])["negative_control"] is None
-            and row["role"] != "control"
+            label
+            for method, label, role in (own[claim.id].to_numpy() if claim.id in own else ())
+            if claim.controls and claim.controls_of(method)["negative_control"] is None and role != "control"
         ]
         if without:
             names.append(f"{claim.id} ({', '.join(without)})")

@@ -1,0 +1,35 @@
+# Verdicts on the claims of the shortest studies, while all others go on.
+rule first:
+    input:
+        PLAN.batches["short"]["1"].receipt,
+    output:
+        csv=f"{RESULTS}/first/claims.csv",
+        page=f"{RESULTS}/first/claims.md",
+        seal=f"{RESULTS}/first/claims.seal",
+    log:
+        f"{LOGS}/first.log",
+    priority: 2e9
+    group:
+        lambda wildcards: grouped(cluster.TABLES)
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=lambda wildcards, attempt: 800 * attempt,
+        runtime=lambda wildcards, attempt: 3 * attempt,
+    params:
+        manifests=PLAN.first_manifests,
+        tables=lambda wildcards, output: Path(output.csv).parent,
+        names=lambda wildcards, output: [
+            Path(output.csv).with_name(f"{study}.csv") for study in PLAN.first
+        ],
+        scale=config["scale"],
+        facts=PLAN.facts,
+        signatures=PLAN.batches["short"]["1"].signatures,
+        code=CODE(("sketchbench.report.claim.judge",)),
+    message:
+        "first verdicts"
+    shell:
+        "{{ python -m sketchbench step tables {params.manifests:q} --tables {params.tables:q} --scale {params.scale};"
+        " python -m sketchbench step claims {params.names:q} --claims conf/claim --errata conf/erratum"
+        " --facts {params.facts:q} --csv {output.csv:q} --page {output.page:q}; }} 2> {log:q}"
