@@ -136,7 +136,7 @@ class Logistic(EmpiricalRisk):
             norms = xp.sqrt(_sum(slopes**2))
             shares = shares * xp.minimum(1.0, bound / xp.maximum(norms, 1e-300))
         for column in _columns(slopes):
-            column *= shares
+            xp.multiply(column, shares, out=column)
         inner = features.swapaxes(-1, -2) @ slopes
         return inner.reshape(w.shape) + self._ridge * w
 
@@ -216,7 +216,7 @@ def _softmax(scores: Any, xp: Any) -> Any:
     xp.exp(scores, out=scores)
     total = _sum(scores)
     for column in _columns(scores):
-        column /= total
+        xp.divide(column, total, out=column)
     return scores
 
 
@@ -225,7 +225,7 @@ def _take_highest(scores: Any, xp: Any) -> Any:
     the last axis is short."""
     highest = functools.reduce(xp.maximum, _columns(scores))
     for column in _columns(scores):
-        column -= highest
+        xp.subtract(column, highest, out=column)
     return highest
 
 
