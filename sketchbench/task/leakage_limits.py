@@ -81,8 +81,9 @@ class Training(Checked):
 
 @dataclass(frozen=True)
 class LeakageLimits(Checked):
-    """Attacks by the server, which knows all weights, on a client's first messages under several conditions; see `FrontierLeakage` for the
-    attacks, of which the rows are about the one with the highest mean lead in `choosing` further trials.
+    """Attacks by the server on a client's first messages under several conditions, with all weights known; see
+    `FrontierLeakage` for the attacks, of which the rows are about the one with the highest mean lead in `choosing`
+    further trials.
 
     The attacked image is the first one of the batch. Where several have the same class, the gradient doesn't tell which
     reconstruction is of which image: the assignment with the least squared error counts. Its lead is its PSNR less that
