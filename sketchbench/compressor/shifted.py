@@ -67,3 +67,24 @@ class EF21RandomK(RandomK):
         mean = message.parts["values"].mean(axis=1)
         at.kernels.xp.put_along_axis(step, self._places(at).astype("int64"), mean, axis=1)
         return Reply(step, WORD * self.k), memory._replace(server=step)
+
+
+@dataclass(frozen=True)
+class DIANARandomK(EF21RandomK):
+    """DIANA with Rand-K at places that all clients share (Mishchenko et al. 2019, Algorithm 1, with α = k/d): the server
+    keeps h, the mean of the last update that it saw of each entry, and steps by h + (d/k)(x - h) at these places, and
+    by h elsewhere.
+
+    Over the places, the mean of the step is x, the mean update, whatever h is, and E‖step - x‖² = (d/k - 1)‖x - h‖²,
+    exactly. For a constant x, ‖x - h‖² shrinks by 1 - k/d in the mean of a round, so that the noise of Rand-K goes away.
+    As in `EF21RandomK`, clients need no state.
+    """
+
+    def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
+        xp, places = at.kernels.xp, self._places(at).astype("int64")
+        old = xp.take_along_axis(memory.server, places, axis=1)
+        reply, kept = super().answer(message, memory, at, replies)
+        step: Array = memory.server.copy()
+        new = xp.take_along_axis(reply.content, places, axis=1)
+        xp.put_along_axis(step, places, old + old.dtype.type(self.layout.d / self.k) * (new - old), axis=1)
+        return Reply(step, reply.nbytes), kept

@@ -22,7 +22,7 @@ from sketchbench.compressor.prefix_codes import (
     rice_bits,
 )
 from sketchbench.compressor.quantised import Natural, Vote
-from sketchbench.compressor.shifted import EF21, EF21RandomK
+from sketchbench.compressor.shifted import EF21, DIANARandomK, EF21RandomK
 from sketchbench.compressor.sparse import CodedTopK, TopK
 from sketchbench.kernels import Kernels
 
@@ -170,6 +170,38 @@ def test_random_places_keep_k_of_d(reference: Kernels) -> None:
     message, _ = single(compressor, np.repeat(x[None], draws, axis=0), At(reference, SEED, 0, draws))
     off = ((compressor.decode(message, At(reference, SEED, 0, draws), ())[:, 0] - x) ** 2).sum(axis=1) / (x @ x)
     assert abs(off.mean() - (1 - compressor.k / LAYOUT.d)) <= 5 * off.std() / draws**0.5
+
+
+@pytest.mark.statistical
+def test_diana_is_unbiased_with_the_variance_of_what_it_has_not_seen(kernels: Kernels) -> None:
+    """E step = x and E‖step - x‖² = (d/k - 1)‖x - h‖², exactly, for the mean update x and any h; and ‖x - h‖² goes by
+    1 - k/d (Mishchenko et al. 2019); to 5 standard errors, for the h that one round leaves."""
+    compressor, draws = DIANARandomK(layout=LAYOUT, limit=made("ef21_random_k", 7).limit), 2000
+    before, x = (np.random.default_rng(seed).standard_t(3, (2, LAYOUT.d)).astype(np.float32) for seed in (4, 5))
+    memory = compressor.begin(draws, 2, kernels)
+    for number, clients in enumerate((before, x)):
+        h = kernels.to_numpy(memory.server).astype(float)
+        given = kernels.asarray(np.repeat(clients[None], draws, axis=0))
+        exchange = compressor.exchange(given, memory, At(kernels, SEED, number, draws))
+        memory = exchange.memory
+    off = kernels.to_numpy(exchange.step) - x.mean(axis=0)
+    omega = LAYOUT.d / compressor.k - 1
+    assert (abs(off.mean(axis=0)) <= 5 * off.std(axis=0) / draws**0.5 + 1e-6).all()
+    size, left = (((one - x.mean(axis=0)) ** 2).sum(axis=1) for one in (h, kernels.to_numpy(memory.server)))
+    excess = (off**2).sum(axis=1) - omega * size
+    assert abs(excess.mean()) <= 5 * excess.std() / draws**0.5
+    shrunk = left - (1 - compressor.k / LAYOUT.d) * size
+    assert abs(shrunk.mean()) <= 5 * shrunk.std() / draws**0.5
+
+
+def test_dianas_first_step_is_rand_ks(reference: Kernels) -> None:
+    """Before the server has seen anything; and it ends at a constant update, where Rand-K stays noisy."""
+    diana, plain = (made(name, 7) for name in ("diana_random_k", "random_k"))
+    x = updates(1)
+    steps, _ = exchanged(diana, reference, [x] * 60)
+    (first, *_), _ = exchanged(plain, reference, [x])
+    np.testing.assert_allclose(steps[0].step, first.step, rtol=1e-5)
+    np.testing.assert_allclose(steps[-1].step, x.mean(axis=1), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.statistical

@@ -87,6 +87,7 @@ COMPRESSOR_LOOKS: dict[str, Look] = {
     "random_k_shuffled": ("Compressors", COLOURS[1], "d", False),
     "ef21": ("Compressors", COLOURS[1], "<", True),
     "ef21_random_k": ("Compressors", COLOURS[1], "<", False),
+    "diana_random_k": ("Compressors", COLOURS[1], ">", False),
     "power_sgd": ("Compressors", COLOURS[8], ">", True),
     "srht": ("Compressors", COLOURS[2], "D", False),
     "count_sketch": ("Compressors", COLOURS[3], "^", False),
