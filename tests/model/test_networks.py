@@ -9,6 +9,7 @@ from hydra import compose, initialize_config_dir
 from hydra.utils import instantiate
 from torch import nn
 
+from sketchbench.attack.victim import gradient
 from sketchbench.config import composition
 from sketchbench.kernels import load
 from sketchbench.model import sketched
@@ -111,6 +112,15 @@ def test_pooling_and_normalisation_leave_the_weights_as_they_are() -> None:
     normal = norm.eval()[:2](images)
     torch.testing.assert_close(normal.mean((2, 3)), torch.zeros(1, 2), atol=1e-6, rtol=0)
     torch.testing.assert_close(normal.var((2, 3), correction=0), torch.ones(1, 2), atol=1e-2, rtol=0)
+
+
+def test_normalisation_hides_the_contrast_of_an_image() -> None:
+    """Half the contrast has the same gradient, but for the small number that is added to the variance."""
+    image, label = torch.rand(1, 1, 8, 8, generator=torch.Generator().manual_seed(0)).double(), torch.tensor([3])
+    for name, same in (("digits_cnn_norm", True), ("digits_cnn", False)):
+        model = made(name).double()
+        whole, half = (gradient(model, x, label) for x in (image, image / 2))
+        assert (float((whole - half).norm() / whole.norm()) < 1e-3) == same
 
 
 @pytest.mark.parametrize(
