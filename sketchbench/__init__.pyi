@@ -17,8 +17,8 @@ from .compressor.quantised import Int8 as Int8
 from .compressor.quantised import Natural as Natural
 from .compressor.quantised import Sign as Sign
 from .compressor.quantised import Vote as Vote
-from .compressor.shifted import DIANARandomK as DIANARandomK
 from .compressor.shifted import EF21 as EF21
+from .compressor.shifted import DIANARandomK as DIANARandomK
 from .compressor.shifted import EF21RandomK as EF21RandomK
 from .compressor.sketched_layers import SketchedLayers as SketchedLayers
 from .compressor.sketched_memory import CompressedSensing as CompressedSensing

@@ -71,13 +71,13 @@ class EF21RandomK(RandomK):
 
 @dataclass(frozen=True)
 class DIANARandomK(EF21RandomK):
-    """DIANA with Rand-K at places that all clients share (Mishchenko et al. 2019, Algorithm 1, with α = k/d): the server
-    keeps h, the mean of the last update that it saw of each entry, and steps by h + (d/k)(x - h) at these places, and
-    by h elsewhere.
+    """DIANA with Rand-K at places that all clients share (Mishchenko et al. 2019, Algorithm 1, α = k/d): the server
+    keeps h, the mean of the last update that it saw of each entry; it steps by h + (d/k)(x - h) at these places, and by
+    h elsewhere.
 
     Over the places, the mean of the step is x, the mean update, whatever h is, and E‖step - x‖² = (d/k - 1)‖x - h‖²,
-    exactly. For a constant x, ‖x - h‖² shrinks by 1 - k/d in the mean of a round, so that the noise of Rand-K goes away.
-    As in `EF21RandomK`, clients need no state.
+    exactly. For a constant x, ‖x - h‖² shrinks by 1 - k/d in the mean of a round: Rand-K's noise goes away. As in
+    `EF21RandomK`, clients need no state.
     """
 
     def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:

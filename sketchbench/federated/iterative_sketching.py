@@ -29,7 +29,7 @@ class Round(NamedTuple):
         t: the number of rounds.
         w: (T_r, d), the weights from which all clients start the next round.
         local: (T_r, d), the mean of the weights at which the last round took its gradients, over clients and local
-            steps; w itself at t = 0.
+            steps; w itself at t = 0. None from t = 1 on in a run that does not average.
         bytes_up, bytes_down: bytes that a client has sent and received so far.
         messages: (T_r, N, b), the clients' sketches in the last round; None at t = 0.
         operators: of these sketches, one per trial; None at t = 0.
@@ -38,7 +38,7 @@ class Round(NamedTuple):
 
     t: int
     w: Array
-    local: Array
+    local: Array | None
     bytes_up: int
     bytes_down: int
     messages: Array | None = None
@@ -78,6 +78,7 @@ class IterativeSketching(Checked):
         rounds: Natural,
         gradients: Callable[[Array], Array] | None = None,
         keep_path: bool = False,
+        average: bool = True,
     ) -> Iterator[Round]:
         """Run independent trials, which differ in their sketches only.
 
@@ -91,6 +92,7 @@ class IterativeSketching(Checked):
             gradients: maps the clients' weights (T_r, N, d) to the gradients of local steps, such as noisy ones; by
                 default `objective.gradients`.
             keep_path: whether rounds keep their local steps, which takes K times the memory.
+            average: whether rounds have the mean of their local weights, which takes a tenth of the time.
 
         Returns:
             The states after 0 to T rounds.
@@ -100,7 +102,7 @@ class IterativeSketching(Checked):
                 from a round, for gradients of another shape than the weights.
         """
         check_objective(objective, self.family.d)
-        return self._rounds(objective, key, trials, rounds, gradients or objective.gradients, keep_path)
+        return self._rounds(objective, key, trials, rounds, gradients or objective.gradients, keep_path, average)
 
     def _rounds(
         self,
@@ -110,6 +112,7 @@ class IterativeSketching(Checked):
         rounds: int,
         gradients: Callable[[Array], Array],
         keep_path: bool,
+        average: bool,
     ) -> Iterator[Round]:
         """The states of `run`."""
         kernels = objective.kernels
@@ -118,12 +121,13 @@ class IterativeSketching(Checked):
         yield at
         for sketching, desketching in itertools.islice(self._operators(key, trials, kernels), rounds):
             weights = kernels.xp.broadcast_to(at.w[:, None], (trials, objective.clients, objective.d))
-            local, path = kernels.xp.zeros_like(at.w), []
+            local, path = kernels.xp.zeros_like(at.w) if average else None, []
             for _ in range(self.local_steps):
                 step = LocalStep(weights, gradients(weights))
                 if step.gradients.shape != weights.shape:
                     raise ValueError(f"gradients {step.gradients.shape} must have the weights' shape {weights.shape}")
-                local += weights.sum(axis=1) / objective.clients / self.local_steps  # half the time of `mean`
+                if local is not None:
+                    local += weights.sum(axis=1) / objective.clients / self.local_steps  # half the time of `mean`
                 weights = weights - self.local_rate * step.gradients
                 path += [step] if keep_path else []
             messages = sketching.sketch(weights - at.w[:, None], check_finite=False)

@@ -1,7 +1,7 @@
 """The theorems on iterative sketching applied to a run: constants, step sizes, and the quantities that they bound."""
 
 from collections.abc import Callable, Iterator
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from sketchbench.federated.iterative_sketching import IterativeSketching, Round
 from sketchbench.kernels import Array
@@ -12,7 +12,23 @@ from sketchbench.theory.convergence import THEOREMS, Assumptions, Measured, Theo
 from sketchbench.theory.known import Known
 
 Alpha = Literal["claimed", "exact"]
-Measurements = Iterator[tuple[Round, Array]]
+
+
+class Measurement(NamedTuple):
+    """The quantity that a theorem bounds, at one round.
+
+    Arguments:
+        at: the round.
+        most: a limit of the quantity in each trial, (T_r,), which takes less time where the quantity is a loss.
+        values: computes the quantity in each trial, (T_r,).
+    """
+
+    at: Round
+    most: Array
+    values: Callable[[], Array]
+
+
+Measurements = Iterator[Measurement]
 
 
 def find_theorem(name: str) -> Theorem:
@@ -75,14 +91,14 @@ def algorithm_of(
 
 
 def measure(theorem: Theorem, objective: Objective, rounds: Iterator[Round]) -> Measurements:
-    """The rounds of a run, each with the values (T_r,) of the quantity that the theorem bounds, one for each trial."""
+    """The quantity that the theorem bounds, at each round of a run where it is defined."""
     return _MEASURED[theorem.measured](objective, rounds)
 
 
 def _excess(objective: Objective, rounds: Iterator[Round]) -> Measurements:
     """f(w^t) - f* at each round t."""
     for at in rounds:
-        yield at, objective.loss(at.w) - objective.minimum
+        yield _excess_at(objective, at, at.w)
 
 
 def _average_excess(objective: Objective, rounds: Iterator[Round]) -> Measurements:
@@ -91,7 +107,13 @@ def _average_excess(objective: Objective, rounds: Iterator[Round]) -> Measuremen
     for at in rounds:
         if at.t:
             total = total + at.local
-            yield at, objective.loss(total / at.t) - objective.minimum
+            yield _excess_at(objective, at, total / at.t)
+
+
+def _excess_at(objective: Objective, at: Round, w: Array) -> Measurement:
+    """f(w) - f*, which is at most L/2 ‖w - w*‖²."""
+    squared = ((w - objective.kernels.asarray(objective.minimiser)) ** 2).sum(axis=-1)
+    return Measurement(at, objective.smoothness / 2 * squared, lambda: objective.loss(w) - objective.minimum)
 
 
 def _squared_gradient(objective: Objective, rounds: Iterator[Round]) -> Measurements:
@@ -100,7 +122,12 @@ def _squared_gradient(objective: Objective, rounds: Iterator[Round]) -> Measurem
     for at in rounds:
         if at.t:
             total = total + (objective.gradient(at.w) ** 2).sum(axis=-1)
-            yield at, total / at.t
+            yield _known(at, total / at.t)
+
+
+def _known(at: Round, values: Array) -> Measurement:
+    """A measurement of known values."""
+    return Measurement(at, values, lambda: values)
 
 
 _MEASURED: dict[Measured, Callable[[Objective, Iterator[Round]], Measurements]] = {

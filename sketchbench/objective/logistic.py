@@ -120,20 +120,24 @@ class Logistic(EmpiricalRisk):
     def loss(self, w: Array) -> Array:
         xp = self.kernels.xp
         scores = self._scores(w[..., None, :])
-        highest = _highest(scores, xp)
-        total = xp.log(_sum(xp.exp(scores - highest[..., None]))) + highest
-        entropy = (total - _sum(scores * self._targets)).mean(axis=(-1, -2))
+        right = _sum(scores * self._targets)
+        highest = _take_highest(scores, xp)
+        total = xp.log(_sum(xp.exp(scores, out=scores))) + highest
+        entropy = (total - right).mean(axis=(-1, -2))
         return entropy + 0.5 * self._ridge * (w**2).sum(axis=-1)
 
     def batch_gradients(self, w: Array, shares: Array, bound: float = np.inf) -> Array:
         self.check_batches(w, shares, bound)
         xp = self.kernels.xp
         features, targets, shares = self._batches(shares)
-        slopes = _softmax(features @ self._matrices(w), xp) - targets
+        slopes = _softmax(features @ self._matrices(w), xp)
+        slopes -= targets
         if bound < self.record_bound:  # features have norm 1, so the gradient's norm is that of its slopes
             norms = xp.sqrt(_sum(slopes**2))
             shares = shares * xp.minimum(1.0, bound / xp.maximum(norms, 1e-300))
-        inner = features.swapaxes(-1, -2) @ (slopes * shares[..., None])
+        for column in _columns(slopes):
+            xp.multiply(column, shares, out=column)
+        inner = features.swapaxes(-1, -2) @ slopes
         return inner.reshape(w.shape) + self._ridge * w
 
     def _batches(self, shares: Array) -> tuple[Array, Array, Array]:
@@ -207,14 +211,22 @@ def _normalise(features: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _softmax(scores: Any, xp: Any) -> Any:
-    """Probabilities along the last axis."""
-    weights = xp.exp(scores - _highest(scores, xp)[..., None])
-    return weights / _sum(weights)[..., None]
+    """Probabilities along the last axis, in the memory of the scores."""
+    _take_highest(scores, xp)
+    xp.exp(scores, out=scores)
+    total = _sum(scores)
+    for column in _columns(scores):
+        xp.divide(column, total, out=column)
+    return scores
 
 
-def _highest(scores: Any, xp: Any) -> Any:
-    """The maximum over the last axis, the classes; NumPy's own is slow for a short axis."""
-    return functools.reduce(xp.maximum, _columns(scores))
+def _take_highest(scores: Any, xp: Any) -> Any:
+    """Subtract the maximum over the last axis, the classes, in place, and return it. By columns: NumPy is slow where
+    the last axis is short."""
+    highest = functools.reduce(xp.maximum, _columns(scores))
+    for column in _columns(scores):
+        xp.subtract(column, highest, out=column)
+    return highest
 
 
 def _sum(terms: Any) -> Any:

@@ -93,7 +93,9 @@ class SparseGradients(Diagonal):
         return self.kernels.asarray(noise)
 
     def _draw_spikes(self, random: np.random.Generator, trials: int) -> tuple[np.ndarray, Vector]:
-        """Draw the spikes: flat indices into (trials, N, d), and values."""
+        """Draw the spikes: flat indices into (trials, N, d), and values; none where they are 0."""
+        if not self._spikes:
+            return np.empty(0, dtype=np.int64), np.empty(0)
         entries = trials * self.clients * self.d
         # Given the number of spikes, all sets of places are equally likely.
         count = random.binomial(entries, self._spike_rate)

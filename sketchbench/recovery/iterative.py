@@ -125,21 +125,22 @@ class Iterative(Recovery):
         signals = Signals(xp.arange(count), y, inner(y, y), g, w, self._norms(phi, w))
         for s in range(self.iterations):
             g = self._next(phi, signals, domain)
-            left = inner(g.residual, g.residual) ** 0.5
-            w = self._point(phi, signals, g)
-            norms = xp.concatenate([signals.norms, self._norms(phi, w)], axis=1)
-            signals = signals._replace(g=g, w=w, norms=norms)
-            trace[signals.number, s] = left
+            trace[signals.number, s] = inner(g.residual, g.residual) ** 0.5
             iterations[signals.number] = s + 1
-            stops = _are_stable(norms) | (norms[:, -1] <= small[signals.number])
-            if s + 1 == self.iterations:
-                stops |= True
+            if s + 1 < self.iterations:
+                w = self._point(phi, signals, g)
+                norms = xp.concatenate([signals.norms, self._norms(phi, w)], axis=1)
+                signals = signals._replace(g=g, w=w, norms=norms)
+                stops = _are_stable(norms) | (norms[:, -1] <= small[signals.number])
+            else:  # nothing starts from another point
+                signals, stops = signals._replace(g=g), xp.ones(len(signals.number), dtype=bool)
             if stops.any():
                 done = signals.rows(stops)
                 x[done.number] = _dense(phi.kernels, done.g, sketch.d)
-                signals, phi = signals.rows(~stops), phi.select(~stops)
-            if not len(signals.number):
+            if stops.all():
                 break
+            if stops.any():
+                signals, phi = signals.rows(~stops), phi.select(~stops)
         return Recovered(x, iterations, trace[:, : s + 1])
 
     def _with_tiny(self) -> Recovery:

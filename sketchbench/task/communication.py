@@ -106,8 +106,8 @@ class Communication(Checked):
         shown = shown_rounds(rounds, self.points)
         arrived, sent = np.full((2, trials), np.nan)
         rows: list[Row] = []
-        for at, values in measure(theorem, objective, states):
-            share = self.kernels.to_numpy(values) / objective.gap
+        for at, _, compute in measure(theorem, objective, states):
+            share = self.kernels.to_numpy(compute()) / objective.gap
             if has_diverged(share, 1.0):
                 log.info("%s: diverged in round %d", name, at.t)
                 break

@@ -1,5 +1,6 @@
 """SGD with compressed sensing beside competing algorithms on one objective."""
 
+import dataclasses
 import functools
 import logging
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,7 @@ from sketchbench.measure.sparsity import sparsity
 from sketchbench.objective.objective import MakeObjective, Objective
 from sketchbench.parameters import Checked, Count, Several
 from sketchbench.recovery.recovery import MakeRecovery
+from sketchbench.run.kept import Kept
 from sketchbench.sketch.family import Family
 from sketchbench.task import trials
 
@@ -48,6 +50,9 @@ class ShownRound(NamedTuple):
     loss: Numbers | None
     p: Numbers | None = None
     gradient: Numbers | None = None
+
+
+_NOISELESS = Kept[tuple[Any, ...], list[ShownRound]](64)  # of problems, without the channel's noise
 
 
 @dataclass(frozen=True)
@@ -150,9 +155,19 @@ class CompressedSensing(Trials):
         courses = {"recovery": list(self._follow("recovery", objective, track(states, algorithm, sketch)))}
         peers = Peers(algorithm, objective, self.family, sketch, self.table, seed, start)
         for name in self.peers:
-            competing = peers.run(name, trials=number, rounds=self.rounds)
-            courses[name] = list(self._follow(name, objective, ((at, None) for at in competing)))
+            if name == "noiseless":  # the same for all levels of the channel's noise
+                silent = dataclasses.replace(algorithm, channel_noise=0.0)
+                key = (self.kernels.NAME, self.rounds, self.points, self.problem, number, seed)
+                about = (*key, repr((silent, self.family, self.objective)))
+                courses[name] = _NOISELESS.of(about, lambda: self._compete("noiseless", peers, number))
+            else:
+                courses[name] = self._compete(name, peers, number)
         return courses
+
+    def _compete(self, name: Peer, peers: Peers, number: int) -> list[ShownRound]:
+        """A competitor in `number` trials."""
+        states = peers.run(name, trials=number, rounds=self.rounds)
+        return list(self._follow(name, peers.objective, ((at, None) for at in states)))
 
     @property
     def _late(self) -> int:

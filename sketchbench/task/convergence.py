@@ -115,10 +115,13 @@ class Convergence(Checked):
         )
         algorithm = replace(algorithm, fresh=self.operators.fresh, desketch=self.operators.desketch)
         key = seeds.key(self.seed, task=f"convergence {theorem.place}", family=repr(self.family))
-        rounds = algorithm.run(objective, key, trials=self.trials, rounds=self.rounds)
+        average = theorem.measured == "average_excess"
+        rounds = algorithm.run(objective, key, trials=self.trials, rounds=self.rounds, average=average)
         shown = shown_rounds(self.rounds, self.points)
-        for at, array in measure(theorem, objective, rounds):
-            values = self.kernels.to_numpy(array)
+        for at, most, compute in measure(theorem, objective, rounds):
+            if at.t not in shown and not has_diverged(self.kernels.to_numpy(most), objective.gap):
+                continue
+            values = self.kernels.to_numpy(compute())
             lost = has_diverged(values, objective.gap)
             if at.t not in shown and not lost:
                 continue

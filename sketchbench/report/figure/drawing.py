@@ -2,17 +2,15 @@
 
 import importlib
 import inspect
-import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 from matplotlib.figure import Figure
 
-from sketchbench.config.composition import own_methods
 from sketchbench.config.schema import SchemaError
 from sketchbench.measure.column import CONTROLS, Column
-from sketchbench.project import CONF
+from sketchbench.project import HOME
 from sketchbench.report import seal
 from sketchbench.report.figure import foot
 from sketchbench.report.figure.catalogue import Entry
@@ -20,8 +18,9 @@ from sketchbench.report.figure.saving import save
 from sketchbench.report.table.reading import TableError, read_table
 
 KEY = (Column.METHOD, Column.QUANTITY)  # columns of every table
+KINDS = ("sketch", "recovery", "compressor")
 # The methods of the project, and that of a study which compares nothing.
-METHODS = {"any", *itertools.chain(*own_methods(CONF).values())}
+METHODS = {"any", *(path.stem for kind in KINDS for path in (HOME / "conf" / kind).glob("*.yaml"))}
 
 
 def draw(entry: Entry, tables: Mapping[str, pd.DataFrame], scale: str = "quick") -> Figure:
