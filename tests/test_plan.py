@@ -285,6 +285,7 @@ def test_what_was_composed_is_remembered(
     """A second plan asks Hydra nothing, and is the same; nor does one elsewhere, with other kernels and seed."""
     copied(conf, "sketch", "ams", "count_sketch")
     first = expanded(conf, MOMENTS)
+    composition.composed_parts.cache_clear()  # as in another process
     monkeypatch.setattr(composition, "compose", lambda *_: pytest.fail("composed again"))
     assert expanded(conf, MOMENTS) == first
     elsewhere = shutil.copytree(conf.parent, tmp_path_factory.mktemp("other") / "place", symlinks=True) / "conf"

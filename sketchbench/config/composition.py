@@ -5,6 +5,7 @@ digest of every YAML file that Hydra reads: if a file is edited, added or remove
 the memory, or where it can't be written, nothing else changes.
 """
 
+import functools
 import hashlib
 import json
 import os
@@ -22,6 +23,7 @@ import yaml
 
 from sketchbench import kernels
 from sketchbench.config.overrides import EACH, NOT_HYDRA, check, explain, groups, quote
+from sketchbench.config.schema import YAML
 from sketchbench.errors import ConfigError, one_line
 from sketchbench.files import write_text
 from sketchbench.parameters import choose, did_you_mean
@@ -43,7 +45,6 @@ SHOWN = ("label", "size")  # further keys of a method
 PARTS = ("dataset", "model", "partition")  # groups of functions that tasks take, of which a user may have some, too
 SECTIONS = (*METHODS, "scale")  # groups of which a file fills its own section and no other
 APART = ("kernels", "seed")  # of the whole plan; what is remembered serves all of them
-YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast where PyYAML was built with it
 THEORY = tuple(part.name for part in fields(Known))
 
 
@@ -54,6 +55,20 @@ class Composed(NamedTuple):
     label: str
 
 
+class Parts(NamedTuple):
+    """What Hydra composed of overrides, without and with the sections of SECTIONS, and these sections by override."""
+
+    bases: dict[tuple[str, ...], "DictConfig"]
+    pickled: dict[tuple[str, ...], bytes]
+    sections: dict[str, "DictConfig"]
+
+
+@functools.cache
+def composed_parts(_digest: str) -> Parts:
+    """Of the YAML files of a digest, for all plans of a process: they need the same parts at every scale."""
+    return Parts({}, {}, {})
+
+
 class Composer:
     """Makes resolved configs from the groups of `conf` and of the user's own folder, with overrides and values."""
 
@@ -61,9 +76,7 @@ class Composer:
         self._conf, self._folder = conf, folder
         self._memory = MEMORY if conf == CONF and HOME != PROJECT else conf.parent / MEMORY
         self._digest = _digest(conf, folder)
-        self._bases: dict[tuple[str, ...], DictConfig] = {}
-        self._sections: dict[str, DictConfig] = {}
-        self._pickled: dict[tuple[str, ...], bytes] = {}
+        self._parts = composed_parts(self._digest) if self._digest else Parts({}, {}, {})
         self._composed = self._read()
         self._remembered = len(self._composed)
 
@@ -108,17 +121,17 @@ class Composer:
         A file of SECTIONS is composed once, and then put in the place of another one of its group: a plan has ten times
         as many combinations as it has methods and tasks.
         """
-        if overrides in self._pickled:
-            return pickle.loads(self._pickled[overrides])
+        if overrides in self._parts.pickled:
+            return pickle.loads(self._parts.pickled[overrides])
         sections = {override: kind for override in overrides if (kind := override.partition("=")[0]) in SECTIONS}
         others = tuple(sections.get(override, override) for override in overrides)
-        if others not in self._bases:
-            self._bases[others] = compose(list(overrides), self._conf, self._folder)
+        if others not in self._parts.bases:
+            self._parts.bases[others] = compose(list(overrides), self._conf, self._folder)
         for override, kind in sections.items():
-            if override not in self._sections:
-                self._sections[override] = self._section(kind, override)
-            self._bases[others][kind] = self._sections[override]
-        self._pickled[overrides] = pickle.dumps(self._bases[others])
+            if override not in self._parts.sections:
+                self._parts.sections[override] = self._section(kind, override)
+            self._parts.bases[others][kind] = self._parts.sections[override]
+        self._parts.pickled[overrides] = pickle.dumps(self._parts.bases[others])
         return self._base(overrides)
 
     def _section(self, kind: str, override: str) -> "DictConfig":

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from sketchbench.config.composition import METHODS, YAML
+from sketchbench.config.composition import METHODS
+from sketchbench.config.schema import YAML
 from sketchbench.config.study import Study
 from sketchbench.errors import ConfigError
 from sketchbench.files import display_path

@@ -41,7 +41,8 @@ def older(project: Project) -> list[str]:
     return [f"{claim} {method}" for (claim, method), state in code.items() if state]
 
 
-def test_a_run_of_some_studies_adds(project: Project) -> None:
+def test_a_run_of_some_studies_adds(finished: Project) -> None:
+    project = finished
     prepare(project)
     project.succeed()
     whole, judged = project.reports(), verdicts(project)

@@ -9,8 +9,9 @@ pytestmark = pytest.mark.workflow
 QUICK = ("scale=quick", "studies=tiny")
 
 
-def test_a_surprise(project: Project) -> None:
+def test_a_surprise(finished: Project) -> None:
     """At the smoke scale it is listed; else it fails, again until it is none; and `surprises=list` lists it."""
+    project = finished
     project.edit("conf/claim/S2x.yaml", lambda text: text.replace("expected: holds", "expected: fails"))
     said = project.succeed()
     assert "expected fails" in said
