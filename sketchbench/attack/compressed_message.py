@@ -66,7 +66,8 @@ class Played(NamedTuple):
 
 
 class Rounds:
-    """The first rounds of a training, from empty memories on, in which weights and images stay the same.
+    """The first rounds of a training, from empty memories on, in which images stay the same, and weights do unless
+    they are `moving`.
 
     Where clients keep a memory of what they have not sent, it is no secret: after t rounds it is t times the update
     less all that was delivered, which the messages tell.
@@ -75,11 +76,21 @@ class Rounds:
         compressor: of all clients.
         at: the first round.
         updates: the clients' gradients in a round, (T, C, d) with C >= 2; the same in all rounds, unless the compressor
-            projects. The first client is the victim; the last one is the attacker where a client attacks.
+            projects or weights are moving. The first client is the victim; the last one is the attacker where a client
+            attacks.
+        moving: whether the weights differ from round to round.
+
+    Raises:
+        ValueError: for moving weights where clients keep a memory.
     """
 
-    def __init__(self, compressor: Compressor, at: At, updates: Callable[[At], Array]) -> None:
-        self.compressor, self.at, self.updates = compressor, at, updates
+    def __init__(self, compressor: Compressor, at: At, updates: Callable[[At], Array], *, moving: bool = False) -> None:
+        if moving and compressor.feedback == "client":
+            raise ValueError(
+                f"{type(compressor).__name__} keeps what clients have not sent, of which no attack is known at moving "
+                f"weights; choose a compressor without it, or the same weights in all rounds"
+            )
+        self.compressor, self.at, self.updates, self.moving = compressor, at, updates, moving
         self._played: list[Played] = []
         self._seen: dict[tuple[Place, int], Sight] = {}
 
@@ -94,22 +105,25 @@ class Rounds:
         - `eavesdropper`: the victim's message, with a guess of the key.
 
         If a compressor has one key for all rounds, or the second message repeats the first for another reason, so do
-        all, unless clients have a memory, and there is a single sight.
+        all, unless clients have a memory or weights are moving, and there is a single sight.
 
         Raises:
-            Unseen: for the sum of messages that don't add up.
+            Unseen: for the sum of messages that don't add up, and the mean step of several rounds at moving weights.
         """
         choose("place", place, PLACES)
         if place == "sum" and not self.compressor.adds_up:
             raise Unseen("the messages don't add up: the server needs each of them, see server")
         if place == "another client" and not self._replies_add_up:
+            if self.moving and rounds > 1:
+                raise Unseen("the mean step of several rounds is of gradients at other weights each; see server")
             return [self._mean_step(rounds)]
         compressor = self.compressor
-        one_key = compressor.keyed and not compressor.fresh and compressor.feedback != "client"
+        repeats = compressor.feedback != "client" and not self.moving
+        one_key = compressor.keyed and not compressor.fresh and repeats
         sights: list[Sight] = []
         for number in range(1 if one_key else rounds):
             one = self._sight(place, number)
-            if number == 1 and compressor.feedback != "client" and torch.equal(one.seen, sights[0].seen):
+            if number == 1 and repeats and torch.equal(one.seen, sights[0].seen):
                 break
             sights.append(one)
         return sights

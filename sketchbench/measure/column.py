@@ -63,6 +63,7 @@ class Column(StrEnum):
     SHARE = "share", float, "share of images with the property in a batch", "share"
     # further settings
     ATTACK = "attack", str, "config of the attack"
+    MODEL = "model", str, "config of the network"
     READING = "reading", str, "reading of an ambiguous statement of the paper"
     RANGE = "range", str, "range of the settings: whether the lemma is proven for them, or how large ε is"
     SAMPLING = "sampling", str, "sampling of batches: full, poisson, without_replacement or with_replacement"

@@ -82,6 +82,8 @@ def sigmoid_cnn(
     kernel: Count,
     strides: Sequence[Count],
     width: Positive,
+    pooled: bool = False,
+    norm: bool = False,
 ) -> nn.Sequential:
     """The network of inversion attacks (Zhu et al. 2019; zhang2021 A.3): padded convolutions with sigmoids.
 
@@ -94,8 +96,11 @@ def sigmoid_cnn(
         kernel: height and width of the filters, odd.
         strides: stride of each convolution.
         width: weights and biases are uniform in [-width, width].
+        pooled: whether the maximum over as many pixels takes the place of each stride.
+        norm: whether there is batch normalisation before each sigmoid, of the batch itself in evaluation, too, and
+            without scales and shifts, so that the number of parameters is the same.
     """
-    body, inputs = _strided(nn.Sigmoid, shape, family, filters, kernel, strides)
+    body, inputs = _strided(nn.Sigmoid, shape, family, filters, kernel, strides, pooled=pooled, norm=norm)
     model = nn.Sequential(*body, nn.Linear(inputs, classes))
     for parameter in model.parameters():
         nn.init.uniform_(parameter, -width, width)
@@ -153,13 +158,19 @@ def _strided(
     filters: Sequence[int],
     kernel: int,
     strides: Sequence[int],
+    *,
+    pooled: bool = False,
+    norm: bool = False,
 ) -> tuple[list[nn.Module], int]:
-    """Padded convolutions with strides, each with its activation, flattened; and the number of outputs."""
+    """Padded convolutions with strides or pooling, each with its activation, flattened; and the number of outputs."""
     parts: list[nn.Module] = []
     channels, height, breadth = shape
     _require_pairs(filters=filters, strides=strides)
     for outputs, stride in zip(filters, strides, strict=True):
-        parts += [_convolution(channels, outputs, kernel, family, kernel // 2, stride), activation()]
+        parts.append(_convolution(channels, outputs, kernel, family, kernel // 2, 1 if pooled else stride))
+        parts += [nn.BatchNorm2d(outputs, affine=False, track_running_stats=False)] if norm else []
+        parts.append(activation())
+        parts += [nn.MaxPool2d(stride, ceil_mode=True)] if pooled and stride > 1 else []
         channels, height, breadth = outputs, -(-height // stride), -(-breadth // stride)
     return [*parts, nn.Flatten()], channels * height * breadth
 

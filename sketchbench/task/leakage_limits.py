@@ -42,7 +42,8 @@ class Condition(Checked):
         local_steps: of the client, on its whole batch.
         labels: `known` to the attacker, or `read` from the message, of a single image: the label whose class mean fits
             best.
-        rounds: messages that the attacker sees, of the same batch at the same weights.
+        rounds: messages that the attacker sees, of the same batch.
+        moving: whether the networks are trained by a step from one message to the next, or keep their weights.
     """
 
     batch: Count = 1
@@ -50,11 +51,19 @@ class Condition(Checked):
     local_steps: Count = 1
     labels: Literal["known", "read"] = "known"
     rounds: Count = 1
+    moving: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.moving and self.rounds == 1:
+            raise ValueError("moving=true is for rounds=2 or more, not 1; take moving=false")
         if self.labels == "read" and self.batch > 1:
             raise ValueError(f"labels=read is for batch=1, not {self.batch}; take labels=known")
+
+    @property
+    def times(self) -> list[int]:
+        """The rounds of training before each message."""
+        return [self.trained + self.moving * number for number in range(self.rounds)]
 
 
 @dataclass(frozen=True)
@@ -72,8 +81,9 @@ class Training(Checked):
 
 @dataclass(frozen=True)
 class LeakageLimits(Checked):
-    """Attacks by the server on a client's first messages under several conditions; see `FrontierLeakage` for the
-    attacks, of which the rows are about the one with the highest mean lead in `choosing` further trials.
+    """Attacks by the server on a client's first messages under several conditions, with all weights known; see
+    `FrontierLeakage` for the attacks, of which the rows are about the one with the highest mean lead in `choosing`
+    further trials.
 
     The attacked image is the first one of the batch. Where several have the same class, the gradient doesn't tell which
     reconstruction is of which image: the assignment with the least squared error counts. Its lead is its PSNR less that
@@ -132,7 +142,7 @@ class LeakageLimits(Checked):
 
     @property
     def _networks(self) -> dict[int, DenseNetworks]:
-        """The networks after the numbers of rounds of all conditions, the same for all compressors."""
+        """The networks after the rounds of training of all conditions, the same for all compressors."""
         setting = (self._judged, self.model, self.conditions, self.training, self.choosing, self.trials)
         return _TRAINED.of(f"{setting!r} {self._data.digest}", self._train)
 
@@ -142,7 +152,7 @@ class LeakageLimits(Checked):
         features = torch.tensor(data.features(data.train), dtype=torch.float32)
         labels = torch.tensor(data.train.labels)
         trained = dict[int, DenseNetworks]()
-        for rounds in sorted({condition.trained for condition in self.conditions.values()}):
+        for rounds in sorted({time for condition in self.conditions.values() for time in condition.times}):
             for _ in range(rounds - done):
                 chosen = random.integers(len(labels), size=(1, self.choosing + self.trials, self.training.images))
                 networks = networks.trained(features[chosen], labels[chosen], self.training.rate)
@@ -150,19 +160,22 @@ class LeakageLimits(Checked):
         return trained
 
     def _rows(self, name: str, condition: Condition) -> Iterator[Row]:
-        scene, networks, size = self._scene, self._networks[condition.trained], condition.batch
-        if condition.local_steps > 1:
-            networks = LocalSteps(networks, condition.local_steps, self.local_rate)
+        scene, size = self._scene, condition.batch
+        different = {time: self._of(condition, time) for time in set(condition.times)}
+        networks = [different[time] for time in condition.times]
         images, labels = (
             x[:, : CLIENTS * size].reshape(len(x), CLIENTS, size, *x.shape[2:]) for x in (scene.images, scene.labels)
         )
-        compressor = self.compressor(layout=networks.layout, limit=byte_limit(networks.layout, self.compression))
+        layout = networks[0].layout
+        compressor = self.compressor(layout=layout, limit=byte_limit(layout, self.compression))
         at = At(self.kernels, seeds.key(self._judged, condition=name), 0, len(images))
-        updates = self.kernels.asarray(networks.gradients(images, labels).numpy())
-        sights = Rounds(compressor, at, lambda _: updates).sights("server", condition.rounds)
+        updates = [self.kernels.asarray(one.gradients(images, labels).numpy()) for one in networks]
+        played = Rounds(compressor, at, lambda at: updates[at.round], moving=condition.moving)
+        sights = played.sights("server", condition.rounds)
         truth, known = labels[:, VICTIM], labels[:, VICTIM]
-        everything = [networks] * len(sights)
-        target = Target(sights, everything, known, scene.prior, scene.classes, at.seed, compressor, scene.public)
+        target = Target(
+            sights, networks[: len(sights)], known, scene.prior, scene.classes, at.seed, compressor, scene.public
+        )
         guess = scene.classes.means[truth]
         if condition.labels == "read":
             known, guess = read_labels(target), scene.prior.mean.flatten().expand(guess.shape)
@@ -194,6 +207,11 @@ class LeakageLimits(Checked):
         for kind, one in leads.items():
             if kind != CLASS_MEAN:
                 yield Row("own_lead", **columns, attack=kind).mean(one[self.choosing :])
+
+    def _of(self, condition: Condition, time: int) -> DenseNetworks:
+        """The networks after `time` rounds of training, with the condition's local steps."""
+        networks, steps = self._networks[time], condition.local_steps
+        return networks if steps == 1 else LocalSteps(networks, steps, self.local_rate)
 
     def _leads(self, found: Tensor, images: Tensor, guess: Tensor, labels: Tensor) -> NDArray[np.float64]:
         """The lead of the first image of each trial, (T,), of reconstructions and guesses (T, B, pixels)."""

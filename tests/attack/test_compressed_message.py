@@ -21,10 +21,13 @@ from sketchbench.compressor.message import WORD, Layout, Message, Reply, byte_li
 from sketchbench.compressor.plain import Plain
 from sketchbench.compressor.power_sgd import PowerSGD
 from sketchbench.compressor.quantised import QSGD, Int8, Sign
+from sketchbench.compressor.sketched_memory import CompressedSensing
 from sketchbench.compressor.sparse import RandomK, TopK
 from sketchbench.dataset import digits
 from sketchbench.kernels import Array
 from sketchbench.model.networks import initialise, mlp, sigmoid_cnn
+from sketchbench.recovery.fiht import FIHT
+from sketchbench.sketch.transform import SubsampledHadamard
 
 KERNELS = kernels.load("numba")
 TRIALS, CLIENTS = 6, 4
@@ -134,6 +137,30 @@ def test_views_of_messages_that_do_not_add_up() -> None:
     torch.testing.assert_close(sight.seen, others * there, rtol=1e-4, atol=1e-6)
     assert sight.measurements.tolist() == there.sum(dim=1).tolist()
     assert sight.nbytes == exchange.bytes_down
+
+
+def test_views_where_weights_move() -> None:
+    """A message by one key repeats what was sent where weights stay; where they move, each round is seen on its own."""
+    made = functools.partial(SubsampledHadamard, signs=False)
+    recovery = functools.partial(FIHT, stopping="paper", support="padded")
+    layout = scene().networks.layout
+    one_key = CompressedSensing(layout, byte_limit(layout, 16), family=made, recovery=recovery)
+
+    def later(at: At) -> Array:
+        return (1 + at.round) * updates()
+
+    assert len(Rounds(one_key, at(), lambda _: updates()).sights("server", 3)) == 1
+    sights = Rounds(one_key, at(), later, moving=True).sights("server", 3)
+    assert len(sights) == 3
+    for number, sight in enumerate(sights):
+        torch.testing.assert_close(sight.seen, (1 + number) * sights[0].seen, rtol=1e-4, atol=1e-6)
+        predicted = sight.predicted(torch.tensor(later(at()._replace(round=number)))[:, VICTIM])
+        torch.testing.assert_close(predicted, sight.seen, rtol=1e-4, atol=1e-6)
+    top = watched(TopK, 16).compressor
+    with pytest.raises(Unseen, match="at other weights each"):
+        Rounds(one_key, at(), later, moving=True).sights("another client", 2)
+    with pytest.raises(ValueError, match="TopK keeps what clients have not sent"):
+        Rounds(top, at(), later, moving=True)
 
 
 @dataclasses.dataclass(frozen=True)

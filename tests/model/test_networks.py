@@ -9,6 +9,7 @@ from hydra import compose, initialize_config_dir
 from hydra.utils import instantiate
 from torch import nn
 
+from sketchbench.attack.victim import gradient
 from sketchbench.config import composition
 from sketchbench.kernels import load
 from sketchbench.model import sketched
@@ -27,6 +28,8 @@ SIZES = {
     "small_cnn": ((1, 8, 8), 10, 160 + 32 * 144 + 32 + 32 * 64 + 64 + 650),
     "sigmoid_cnn": (MNIST, 10, 312 + 2 * 3612 + 5890),
     "digits_cnn": ((1, 8, 8), 10, 2538),
+    "digits_cnn_pooled": ((1, 8, 8), 10, 2538),
+    "digits_cnn_norm": ((1, 8, 8), 10, 2538),
     "digits_mlp": ((1, 8, 8), 10, 64 * 50 + 50 + 510),
     "strided_cnn": (CIFAR, 10, 448 + 4640 + 18_496 + 1024 * 64 + 64 + 650),
     "residual": (CIFAR, 10, 668_426),
@@ -89,6 +92,35 @@ def test_the_network_that_is_inverted_has_wide_weights() -> None:
     assert torch.equal(flat, nn.utils.parameters_to_vector(own.parameters()))
     assert 0.49 < float(flat.detach().abs().max()) <= 0.5
     assert float(flat.detach().std()) == pytest.approx(12**-0.5, rel=0.05)
+
+
+def test_pooling_and_normalisation_leave_the_weights_as_they_are() -> None:
+    """The largest of 2 × 2 outputs, also at a border, in the place of a stride; normalised pixels of each image."""
+    images = torch.rand(1, 1, 5, 5, generator=torch.Generator().manual_seed(0))
+
+    def network(**given: bool) -> nn.Sequential:
+        make = lambda: sigmoid_cnn((1, 5, 5), 3, filters=[2], kernel=3, strides=[2], width=0.5, **given)  # noqa: E731
+        return initialise(make, 1)  # type: ignore[return-value]
+
+    plain, pooled, norm = network(), network(pooled=True), network(norm=True)
+    for one in (pooled, norm):
+        for own, other in zip(plain.parameters(), one.parameters(), strict=True):
+            assert torch.equal(own, other)
+    whole = nn.functional.conv2d(images, plain[0].weight, plain[0].bias, padding=1).sigmoid()
+    largest = nn.functional.pad(whole, (0, 1, 0, 1)).unfold(2, 2, 2).unfold(3, 2, 2).amax((4, 5))
+    torch.testing.assert_close(pooled[:3](images), largest)
+    normal = norm.eval()[:2](images)
+    torch.testing.assert_close(normal.mean((2, 3)), torch.zeros(1, 2), atol=1e-6, rtol=0)
+    torch.testing.assert_close(normal.var((2, 3), correction=0), torch.ones(1, 2), atol=1e-2, rtol=0)
+
+
+def test_normalisation_hides_the_contrast_of_an_image() -> None:
+    """Half the contrast has the same gradient, but for the small number that is added to the variance."""
+    image, label = torch.rand(1, 1, 8, 8, generator=torch.Generator().manual_seed(0)).double(), torch.tensor([3])
+    for name, same in (("digits_cnn_norm", True), ("digits_cnn", False)):
+        model = made(name).double()
+        whole, half = (gradient(model, x, label) for x in (image, image / 2))
+        assert (float((whole - half).norm() / whole.norm()) < 1e-3) == same
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from sketchbench import kernels
 from sketchbench.measure.column import Column
 from sketchbench.report.claim.claims import Claim
 from sketchbench.report.claim.criteria import Verdict
-from sketchbench.report.claim.judging import Judgement, compare, decide, selections
+from sketchbench.report.claim.judging import Judgement, Measured, compare, decide, selections
 from sketchbench.sketch.family import Family
 
 METHOD = "mutant"
@@ -39,7 +39,8 @@ def verdict(claim: str, rows: Iterable[Mapping[str, Any]], criterion: str | None
 def _judged(claim: str, rows: Iterable[Mapping[str, Any]], criterion: str | None) -> list[Judgement]:
     chosen = _with_criterion(CLAIMS[claim], criterion)
     table = pd.DataFrame(list(rows)).assign(**{Column.METHOD: METHOD})
-    return compare(selections(chosen, dict.fromkeys(chosen.studies, table), METHOD), LEVEL)
+    measured = dict.fromkeys(chosen.studies, Measured(claim, table))
+    return compare(selections(chosen, measured, METHOD), LEVEL)
 
 
 def _with_criterion(claim: Claim, criterion: str | None) -> Claim:

@@ -1,17 +1,26 @@
-"""Broken sketches and slopes are rejected by the claims on gradient matching that pass the sound ones."""
+"""Broken sketches, slopes and attackers are rejected by the claims on gradient matching that pass the sound ones."""
 
 import dataclasses
+import functools
 from typing import Any
 
 import pytest
 import torch
-from judging import shared, verdicts
+from judging import shared, verdict, verdicts
 from operators import BucketNeverUsed, CountSketchTwice, DesketchNotAdjoint, GaussianUnscaled, OperatorReused
 
 from sketchbench.attack.gradient_matching import GradientMatching
+from sketchbench.attack.stacked_inversion import StackedAttacks, Target
+from sketchbench.compressor.control import Silent
+from sketchbench.compressor.desketched import Desketched
+from sketchbench.dataset import digits
 from sketchbench.measure.row import Row
+from sketchbench.model.networks import mlp
 from sketchbench.sketch import CountSketch, Family, Gaussian, Identity
+from sketchbench.sketch.transform import SubsampledHadamard
+from sketchbench.task import leakage_limits
 from sketchbench.task.attack_convergence import AttackConvergence
+from sketchbench.task.leakage_limits import Condition, LeakageLimits, Training
 from sketchbench.task.spectrum import Spectrum
 from sketchbench.theory import leakage
 from sketchbench.theory.known import Known
@@ -133,3 +142,33 @@ def derived(family: Family, known: Known) -> set[str]:
 def test_spectra(family: Family, known: Known, expected: set[str]) -> None:
     found = derived(family, known)
     assert found == expected or (expected == {"fails"} and "fails" in found)
+
+
+def test_several_messages_where_weights_move(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They show images to a server that knows all weights, not to one that takes the first for all, where steps are
+    long; and where nothing is sent, nothing is seen."""
+    moving = LeakageLimits(
+        compressor=functools.partial(Desketched, family=SubsampledHadamard),
+        compression=16,
+        kernels=SOUND.kernels,
+        seed=3,
+        dataset=digits.load,
+        model=functools.partial(mlp, hidden=[50]),
+        attacks=StackedAttacks(steps=40, starts=1, stages=4, rounds=4, pixel_rate=0.03, prior_rate=0.2),
+        conditions={"8 messages, moving weights": Condition(batch=8, rounds=8, moving=True)},
+        training=Training(images=50, rate=1.0),
+        local_rate=0.1,
+        least=3.0,
+        choosing=2,
+        trials=40,
+    )
+    rows = moving.run()
+    assert verdict("F26", rows) == "holds"
+    assert {row["bytes_seen"] for row in rows if row["quantity"] == "lead"} == {8 * 948}
+    assert verdict("F26", dataclasses.replace(moving, compressor=Silent).run()) == "fails"
+
+    def stale(sights: Any, networks: Any, *known: Any) -> Target:
+        return Target(sights, [networks[0]] * len(networks), *known)
+
+    monkeypatch.setattr(leakage_limits, "Target", stale)
+    assert verdict("F26", moving.run()) != "holds"

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import itertools
 from typing import Any
 
 import numpy as np
@@ -93,9 +94,28 @@ def test_no_message_leaks_nothing() -> None:
         assert abs(row["maximum"]) < 1e-4
 
 
-def test_labels_are_read_of_single_images_only() -> None:
-    with pytest.raises(ValueError, match="labels=read is for batch=1, not 2"):
-        Condition(batch=2, labels="read")
+def test_weights_move_by_the_steps_of_the_training() -> None:
+    """Those of a condition that is trained for as many rounds before."""
+    several = {"moving": Condition(trained=1, rounds=3, moving=True), "trained": Condition(trained=3)}
+    task = dataclasses.replace(LIMITS, conditions=several)
+    assert [condition.times for condition in several.values()] == [[1, 2, 3], [3]]
+    weights = [nn._weights[0] for nn in (task._networks[time] for time in (1, 2, 3))]
+    assert not any(torch.equal(a, b) for a, b in itertools.pairwise(weights))
+    torch.testing.assert_close(
+        weights[2], dataclasses.replace(task, conditions={"": several["trained"]})._networks[3]._weights[0]
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"batch": 2, "labels": "read"}, "labels=read is for batch=1, not 2"),
+        ({"moving": True}, "moving=true is for rounds=2 or more, not 1"),
+    ],
+)
+def test_conditions_that_can_not_be(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Condition(**given)
 
 
 def test_reconstructions_are_assigned_within_a_class() -> None:
