@@ -221,8 +221,8 @@ def _softmax(scores: Any, xp: Any) -> Any:
 
 
 def _take_highest(scores: Any, xp: Any) -> Any:
-    """Subtract the maximum over the last axis, the classes, in place, and return it. By columns: NumPy is slow where
-    the last axis is short."""
+    """Subtract the maximum over the last axis, two classes or more, in place, and return it. By columns: NumPy is slow
+    where the last axis is short."""
     highest = functools.reduce(xp.maximum, _columns(scores))
     for column in _columns(scores):
         xp.subtract(column, highest, out=column)
