@@ -221,9 +221,10 @@ def _softmax(scores: Any, xp: Any) -> Any:
 
 
 def _take_highest(scores: Any, xp: Any) -> Any:
-    """Subtract the maximum over the last axis, two classes or more, in place, and return it. By columns: NumPy is slow
+    """Subtract the maximum over the last axis, the classes, in place, and return it. By columns: NumPy is slow
     where the last axis is short."""
-    highest = functools.reduce(xp.maximum, _columns(scores))
+    first, *others = _columns(scores)
+    highest = functools.reduce(xp.maximum, others, first.copy())
     for column in _columns(scores):
         xp.subtract(column, highest, out=column)
     return highest
