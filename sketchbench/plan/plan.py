@@ -127,18 +127,22 @@ class Plan:
         return {number: batch for number, batch in numbered.items() if any(run.study == study for run in batch.runs)}
 
     @property
-    def first(self) -> list[str]:
-        """The studies of the first batch that short studies share, which are judged before the others are done."""
+    def first_batch(self) -> Batch | None:
+        """The first batch that short studies share, which is judged before the others are done; None where it is
+        alone."""
         numbered = self.batches.get("short", {})
-        chosen = {run.study for run in numbered["1"].runs} if len(numbered) > 1 else set()
-        return [study for study in self.shared if study in chosen]
+        return numbered["1"] if len(numbered) > 1 else None
+
+    @property
+    def first(self) -> list[str]:
+        """The studies of the first batch."""
+        return list(dict.fromkeys(run.study for run in self.first_batch.runs)) if self.first_batch else []
 
     def priority(self, name: str, number: str) -> float:
         """The priority of a batch: first what is judged first, then what was never measured, then the longest, so that
         no long one is left alone at the end."""
-        if self.first and (name, number) == ("short", "1"):
-            return 2 * UNMEASURED
-        return self.batches[name][number].seconds or UNMEASURED
+        batch = self.batches[name][number]
+        return 2 * UNMEASURED if batch is self.first_batch else batch.seconds or UNMEASURED
 
     def _folder(self, name: str) -> str:
         return f"{self.places.results}/{name}"

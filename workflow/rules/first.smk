@@ -1,14 +1,14 @@
 # Verdicts on the claims of the shortest studies, while all others go on.
 rule first:
     input:
-        PLAN.batches["short"]["1"].receipt,
+        PLAN.first_batch.receipt,
     output:
         csv=f"{RESULTS}/first/claims.csv",
         page=f"{RESULTS}/first/claims.md",
         seal=f"{RESULTS}/first/claims.seal",
     log:
         f"{LOGS}/first.log",
-    priority: 2e9
+    priority: PLAN.priority("short", "1")
     group:
         lambda wildcards: grouped(cluster.TABLES)
     conda:
@@ -25,7 +25,7 @@ rule first:
         ],
         scale=config["scale"],
         facts=PLAN.facts,
-        signatures=PLAN.batches["short"]["1"].signatures,
+        signatures=PLAN.first_batch.signatures,
         code=CODE(("sketchbench.report.claim.judge",)),
     message:
         "first verdicts"
