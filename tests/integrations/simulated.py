@@ -10,11 +10,8 @@ from sketchbench.project import CONF
 
 NAMES = sorted({path.stem for path in (CONF / "compressor").glob("*.yaml")} - {"sketched_layers"})
 MESSAGES = [name for name in NAMES if name != "ef21"]  # whose server remembers what clients don't know
-STEPS = {
-    "diana_random_k",
-    "ef21_random_k",
-    "sign_vote",
-}  # whose replies are sent as steps, with more bytes than their codes need
+# Whose replies are sent as steps, with more bytes than their codes need.
+STEPS = {"diana_random_k", "ef21_random_k", "sign_vote"}
 
 
 class Each:

@@ -38,8 +38,8 @@ def test_configs(finished: Project) -> None:
 
 
 def test_code_and_texts(finished: Project) -> None:
-    """A docstring, a remark or an unrelated module reruns nothing, and a claim's text makes the verdicts anew; a kernel
-    reruns all runs (a family its own: below, where Snakemake remembers nothing)."""
+    """A docstring, a remark or an unrelated module reruns nothing, and a claim's text makes the verdicts anew; a family
+    reruns its own runs, a kernel all of them."""
     before = finished.reports()
     kernels = "sketchbench/kernels/numpy_kernels.py"
     finished.edit(kernels, lambda text: text.replace("Philox4x32-10 (", "Philox, ten rounds ("))
@@ -50,6 +50,9 @@ def test_code_and_texts(finished: Project) -> None:
     assert finished.rerun() == set()
     changed = {name for name, content in finished.reports().items() if content != before[name]}
     assert changed == {"claims.csv", "claims.seal"}
+
+    finished.edit("sketchbench/sketch/uniform.py", lambda text: text + "\nRELATED = 1\n")
+    assert finished.rerun() == {SAMPLING}
 
     finished.edit(kernels, lambda text: text + "\nRELATED = 1\n")
     assert finished.rerun() == {COUNT_SKETCH, SAMPLING}
