@@ -81,10 +81,7 @@ class DIANARandomK(EF21RandomK):
     """
 
     def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
-        xp, places = at.kernels.xp, self._places(at).astype("int64")
-        old = xp.take_along_axis(memory.server, places, axis=1)
         reply, kept = super().answer(message, memory, at, replies)
-        step: Array = memory.server.copy()
-        new = xp.take_along_axis(reply.content, places, axis=1)
-        xp.put_along_axis(step, places, old + old.dtype.type(self.layout.d / self.k) * (new - old), axis=1)
+        h: Array = memory.server
+        step = h + h.dtype.type(self.layout.d / self.k) * (kept.server - h)
         return Reply(step, reply.nbytes), kept

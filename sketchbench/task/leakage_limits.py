@@ -169,8 +169,8 @@ class LeakageLimits(Checked):
         layout = networks[0].layout
         compressor = self.compressor(layout=layout, limit=byte_limit(layout, self.compression))
         at = At(self.kernels, seeds.key(self._judged, condition=name), 0, len(images))
-        updates = [self.kernels.asarray(one.gradients(images, labels).numpy()) for one in networks]
-        played = Rounds(compressor, at, lambda at: updates[at.round], moving=condition.moving)
+        updates = {time: self.kernels.asarray(x.gradients(images, labels).numpy()) for time, x in different.items()}
+        played = Rounds(compressor, at, lambda at: updates[condition.times[at.round]], moving=condition.moving)
         sights = played.sights("server", condition.rounds)
         truth, known = labels[:, VICTIM], labels[:, VICTIM]
         target = Target(
