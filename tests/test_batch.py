@@ -35,7 +35,14 @@ def entries(folder: Path, configs: dict[str, dict[str, Any]]) -> list[dict[str, 
 
 
 DONE = job.Outcome([], {})
-CONFIGS = {"one": config(sketch="srht"), "two": config(sketch="gaussian"), "three": config(sketch="srht", seed=1)}
+
+
+Configs = dict[str, dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def configs() -> Configs:
+    return {"one": config(sketch="srht"), "two": config(sketch="gaussian"), "three": config(sketch="srht", seed=1)}
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=40), st.integers(1, 12))
@@ -90,9 +97,9 @@ def test_a_run_by_hand_has_its_keys_in_the_order_of_a_job(task: str) -> None:
     assert json.dumps(by_hand) == json.dumps(by_hand, sort_keys=True)
 
 
-def test_company_changes_no_number(tmp_path: Path) -> None:
+def test_company_changes_no_number(configs: Configs, tmp_path: Path) -> None:
     """The rows of a run are the same alone, and after others in one process."""
-    together, alone = entries(tmp_path / "together", CONFIGS), entries(tmp_path / "alone", CONFIGS)
+    together, alone = entries(tmp_path / "together", configs), entries(tmp_path / "alone", configs)
     assert job.run_batch(together) == DONE
     for entry in reversed(alone):
         assert job.run_batch([entry]) == DONE
@@ -100,8 +107,8 @@ def test_company_changes_no_number(tmp_path: Path) -> None:
         assert record.read(Path(one["record"])).rows == record.read(Path(other["record"])).rows
 
 
-def test_records_that_are_there_are_kept(tmp_path: Path) -> None:
-    batch = entries(tmp_path, CONFIGS)
+def test_records_that_are_there_are_kept(configs: Configs, tmp_path: Path) -> None:
+    batch = entries(tmp_path, configs)
     job.run_batch(batch)
     first, second, third = (Path(entry["record"]) for entry in batch)
     whole = second.read_bytes()
@@ -113,10 +120,10 @@ def test_records_that_are_there_are_kept(tmp_path: Path) -> None:
 
 
 def test_one_that_fails_takes_no_other_with_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    configs: Configs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    batch = entries(tmp_path, CONFIGS)
-    batch[0]["config"] = {**CONFIGS["one"], "d": 0}
+    batch = entries(tmp_path, configs)
+    batch[0]["config"] = {**configs["one"], "d": 0}
     batch[0]["signature"] = signature(batch[0]["config"])
     batch[1]["signature"] = "of other code"
     monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(batch)))
@@ -136,8 +143,10 @@ def test_what_is_no_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_receipt_stands_for_whole_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = entries(tmp_path, {"one": CONFIGS["one"]})[0]
+def test_the_receipt_stands_for_whole_records(
+    configs: Configs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = entries(tmp_path, {"one": configs["one"]})[0]
     path, receipt = Path(entry["record"]), tmp_path / "1.done"
 
     def done() -> Batch:

@@ -1,6 +1,7 @@
 """Two processes of DistributedDataParallel do what two clients of a simulated round do."""
 
 import math
+import os
 import re
 import subprocess
 import sys
@@ -25,17 +26,25 @@ from sketchbench.integrations.method import for_layouts
 CLIENTS = 2
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(CLIENTS)]
 ROOT = Path(__file__).parents[2]
+# As Snakemake starts jobs: else Numba compiles a second version of what is called, for threads, and OpenMP's threads,
+# which torch shares, wait for each other in both processes, longer than they work.
+ONE_THREAD = {"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the processes wrote."""
     folder = tmp_path_factory.mktemp("ddp")
-    done = subprocess.run(
-        [*TORCHRUN, distributed.__file__, str(folder), *NAMES], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+    start([distributed.__file__, str(folder), *NAMES])
     return folder
+
+
+def start(program: list[str]) -> str:
+    """What two processes of a program print."""
+    environment = {**os.environ, **ONE_THREAD}
+    done = subprocess.run([*TORCHRUN, *program], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -125,9 +134,8 @@ def test_the_training_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     page = (ROOT / "docs" / "howto" / "torch.md").read_text(encoding="utf-8")
     (tmp_path / "mine" / "train.py").write_text(page.split("```python\n")[1].split("```")[0], encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    done = subprocess.run([*TORCHRUN, "mine/train.py"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
-    loss, sent, whole = re.fullmatch(r"loss ([\d.]+); (\d+) bytes sent of (\d+)\n", done.stdout).groups()
+    said = start(["mine/train.py"])
+    loss, sent, whole = re.fullmatch(r"loss ([\d.]+); (\d+) bytes sent of (\d+)\n", said).groups()
     assert float(loss) < 0.4
     assert int(sent) < int(whole) / 10
     assert (tmp_path / "mine" / "1.pt").exists()
