@@ -5,11 +5,12 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from started import Started
 
 ROOT = Path(__file__).parents[2]
 STUDY = """\
@@ -18,6 +19,15 @@ sketch: all
 axes: {d: [12], b: [4]}
 set: {task.trials: 40, task.pairs: [random, flat]}
 """
+SETTINGS = ["--config", "scale=smoke", "kernels=numpy"]
+LONGEST = 300  # seconds that a run may take
+STARTED = Started()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_is_left() -> Iterator[None]:
+    yield
+    STARTED.stop()
 
 
 @dataclass(frozen=True)
@@ -28,24 +38,31 @@ class Project:
     packages: tuple[Path, ...] = ()  # where Python looks besides
 
     def start(self, *options: str, wrapper: bool = False) -> "subprocess.Popen[str]":
+        """A process of its own, by the wrapper or without it."""
         command = ["sh", "workflow/run"] if wrapper else ["snakemake", "--cores", "2"]
-        search = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-        packages = os.pathsep.join(map(str, [self.path, *self.packages]))
-        environment = {**os.environ, "PYTHONPATH": packages, "PATH": search}
-        environment.pop("PYTEST_XDIST_WORKER", None)
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         return subprocess.Popen(
-            [*command, "--config", "scale=smoke", "kernels=numpy", *options],
+            [*command, *SETTINGS, *options],
             cwd=self.path,
-            env=environment,
+            env=self._environment(),
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
 
+    def _environment(self) -> dict[str, str]:
+        search = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+        packages = os.pathsep.join(map(str, [self.path, *self.packages]))
+        environment = {**os.environ, "PYTHONPATH": packages, "PATH": search}
+        environment.pop("PYTEST_XDIST_WORKER", None)
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        return environment
+
     def run(self, *options: str, wrapper: bool = False) -> tuple[int, str]:
-        process = self.start(*options, wrapper=wrapper)
-        output, _ = process.communicate(timeout=300)
+        """The exit code and all that is said; without the wrapper by a fork, see `started.py`."""
+        if not wrapper:
+            return STARTED.run(["--cores", "2", *SETTINGS, *options], self.path, self._environment(), LONGEST)
+        process = self.start(*options, wrapper=True)
+        output, _ = process.communicate(timeout=LONGEST)
         return process.returncode, output
 
     def succeed(self, *options: str, wrapper: bool = False) -> str:
@@ -114,16 +131,20 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 Change = Callable[["Project"], object]
+ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}  # a locale that knows no other letters
 
 
-def made_once(factory: pytest.TempPathFactory, small: Path, name: str, change: Change = lambda _: None) -> Path:
+def made_once(
+    factory: pytest.TempPathFactory, small: Path, name: str, change: Change = lambda _: None, *, wrapper: bool = False
+) -> Path:
     """The small project, changed, after a run from nothing. One worker makes it, and the others wait for it.
 
     Arguments:
         factory: of temporary folders; where there are workers, each has one inside a folder of all of them.
         small: the project that has not run.
-        name: what it is called; of the same name there is one.
+        name: what it is called, as is a folder of its path; of the same name there is one.
         change: is made before the run.
+        wrapper: whether it is run by the wrapper.
     """
     root = factory.getbasetemp()
     folder = (root.parent if "PYTEST_XDIST_WORKER" in os.environ else root) / f"once-{name}"
@@ -134,15 +155,20 @@ def made_once(factory: pytest.TempPathFactory, small: Path, name: str, change: C
             shutil.rmtree(folder / "project", ignore_errors=True)  # of a worker whose run failed
             project = copied(small, folder)
             change(project)
-            project.succeed()
+            project.succeed(wrapper=wrapper)
             (folder / "whole").touch()
     return folder / "project"
 
 
 @pytest.fixture(scope="session")
 def small_and_run(small: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same after a run from nothing."""
-    return made_once(tmp_path_factory, small, "run")
+    """The same after a run from nothing, at a path with umlauts and spaces, in a locale that knows ASCII only: see
+    `test_locale.py`. What others do to its copies, elsewhere and in the locale of the tests, shows that this changed
+    nothing."""
+    with pytest.MonkeyPatch.context() as patched:
+        for name, value in ASCII.items():
+            patched.setenv(name, value)
+        return made_once(tmp_path_factory, small, "Prüfung, 2. (mit Leerzeichen)", wrapper=True)
 
 
 def copied(path: Path, folder: Path) -> Project:

@@ -55,9 +55,10 @@ def test_a_setting_that_is_there_twice(project: Project) -> None:
     assert not (project.path / "results").exists()
 
 
-def test_an_unknown_criterion(project: Project) -> None:
-    project.edit("conf/claim/S1.yaml", lambda text: text.replace("criterion: equality", "criterion: equal"))
-    code, output = project.run()
+def test_an_unknown_criterion(finished: Project) -> None:
+    """No verdicts are there then, as little as those from before the edit."""
+    finished.edit("conf/claim/S1.yaml", lambda text: text.replace("criterion: equality", "criterion: equal"))
+    code, output = finished.run()
     assert code != 0
     assert "criterion=equal is unknown; choose one of equality" in output
-    assert not (project.path / "reports" / "smoke" / "claims.csv").exists()
+    assert not (finished.path / "reports" / "smoke" / "claims.csv").exists()
