@@ -28,9 +28,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
             if file.stem not in names:
                 file.unlink()
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", source, source], check=True)
-    (wheel,) = source.glob("*.whl")
-    subprocess.run([*pip, "install", "--no-deps", "--no-compile", "--target", target, wheel], check=True)
+    options = ["--no-deps", "--no-build-isolation", "--no-compile", "--no-cache-dir"]
+    subprocess.run([*pip, "install", *options, "--target", target, source], check=True)  # which builds a wheel first
     return target
 
 

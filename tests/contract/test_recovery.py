@@ -186,18 +186,11 @@ def test_trace(kernels: Kernels, name: str) -> None:
     check_trace(make(name), family(name), kernels)
 
 
-ITERATIVE = [name for name in NAMES if isinstance(make(name)(k=K), Iterative)]
-DIRECT = [name for name in NAMES if name not in ITERATIVE]
-
-
-@pytest.mark.parametrize("name", ITERATIVE)
-def test_sparse_signals_are_recovered(kernels: Kernels, name: str) -> None:
-    check_recovers(make(name), family(name), kernels)
-
-
-@pytest.mark.parametrize("name", DIRECT)
-def test_decoding_equals_its_formula(kernels: Kernels, name: str) -> None:
-    check_formula(make(name), family(name), kernels)
+@EVERY
+def test_sparse_signals_are_recovered_and_decoding_equals_its_formula(kernels: Kernels, name: str) -> None:
+    """The first by what iterates, the second by what does not."""
+    check = check_recovers if isinstance(make(name)(k=K), Iterative) else check_formula
+    check(make(name), family(name), kernels)
 
 
 @EVERY
