@@ -43,13 +43,13 @@ class Project:
         return subprocess.Popen(
             [*command, *SETTINGS, *options],
             cwd=self.path,
-            env=self._environment(),
+            env=self.environment(),
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
 
-    def _environment(self) -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
         search = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
         packages = os.pathsep.join(map(str, [self.path, *self.packages]))
         environment = {**os.environ, "PYTHONPATH": packages, "PATH": search}
@@ -60,7 +60,7 @@ class Project:
     def run(self, *options: str, wrapper: bool = False) -> tuple[int, str]:
         """The exit code and all that is said; without the wrapper by a fork, see `started.py`."""
         if not wrapper:
-            return STARTED.run(["--cores", "2", *SETTINGS, *options], self.path, self._environment(), LONGEST)
+            return STARTED.run(["--cores", "2", *SETTINGS, *options], self.path, self.environment(), LONGEST)
         process = self.start(*options, wrapper=True)
         output, _ = process.communicate(timeout=LONGEST)
         return process.returncode, output

@@ -1,12 +1,7 @@
 """A wrong setting is one clear line, and nothing is begun."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
-from conftest import Project
+from conftest import LONGEST, STARTED, Project
 
 from sketchbench import kernels
 
@@ -30,14 +25,12 @@ def test_bad_settings(project: Project, setting: str, message: str) -> None:
 
 
 def dry(project: Project, *options: str) -> str:
-    """What a dry run says that fails."""
-    command = ["snakemake", "--dry-run", "--workflow-profile", "workflow/profiles/gpu", *options]
-    environment = {**os.environ, "PYTHONPATH": str(project.path)}
-    environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    done = subprocess.run(command, cwd=project.path, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode != 0
-    assert "Traceback" not in done.stdout + done.stderr
-    return done.stdout + done.stderr
+    """What a dry run by the profile for a GPU says that fails."""
+    arguments = ["--dry-run", "--workflow-profile", "workflow/profiles/gpu", *options]
+    code, output = STARTED.run(arguments, project.path, project.environment(), LONGEST)
+    assert code != 0
+    assert "Traceback" not in output
+    return output
 
 
 @pytest.mark.skipif(kernels.device_missing() is None, reason="there is a CUDA device")
