@@ -16,6 +16,7 @@ NAMES = {
     "fiht": "FIHT",
 }
 LOOKS = {"top_k": (1, ":"), "count_sketch": (3, "-"), "count_sketch_linear": (4, "--"), "fiht": (0, "-")}
+NEAR = 1.5  # times the round of a cross, within which the next one's name stands above its name
 SHARES = {"within in all": ("o", True), "beyond in some": ("o", False), "beyond in all": ("x", True)}
 
 
@@ -36,26 +37,36 @@ def _memories(axes: Axes, table: pd.DataFrame) -> dict[str, style.Line]:
     limit = style.select(table, quantity="largest")[Column.BOUND].max()
     rows = style.select(table, quantity="memory")
     plain = rows[rows[Column.S].isna() | (rows[Column.S] == rows[Column.S].median())]  # the rows of most tables
-    named = 0
+    crosses: list[tuple[float, str, Any]] = []
     for (case, compression), arm in plain.groupby([Column.CASE, Column.COMPRESSION]):
-        colour, line = LOOKS[str(case)]
+        look, line = LOOKS[str(case)]
+        colour = style.COLOURS[look]
         known = arm[arm[Column.MEAN].notna()].sort_values(Column.ROUND)
-        axes.plot(known[Column.ROUND], known[Column.MEAN], line, color=style.COLOURS[colour], linewidth=0.9)
+        axes.plot(known[Column.ROUND], known[Column.MEAN], line, color=colour, linewidth=0.9)
         over = arm[arm[Column.MEAN].isna()]
-        axes.plot(over[Column.ROUND], [limit] * len(over), "x", color=style.COLOURS[colour], markersize=5)
-        ends = over[Column.ROUND], [1.1 * limit] * len(over)
-        at = (ends[0].iloc[0], ends[1][0]) if len(over) else (known[Column.ROUND].iloc[-1], known[Column.MEAN].iloc[-1])
-        if case != "top_k":
-            named += 1  # in two heights, as crosses are near each other
-            above = (0, 3 + 7 * (named % 2) * bool(len(over)))
-            words = axes.annotate(f"{compression:g}", at, above, textcoords="offset points", ha="center", fontsize=6)
-            words.set_color(style.COLOURS[colour])
+        axes.plot(over[Column.ROUND], [limit] * len(over), "x", color=colour, markersize=5)
+        if case == "top_k":
+            continue
+        if len(over):
+            crosses.append((over[Column.ROUND].iloc[0], f"{compression:g}", colour))
+        else:
+            _name(axes, f"{compression:g}", (known[Column.ROUND].iloc[-1], known[Column.MEAN].iloc[-1]), 3, colour)
+    height, before = 0, 0.0
+    for number, name, colour in sorted(crosses):
+        height = height + 1 if number < NEAR * before else 0
+        _name(axes, name, (number, 1.1 * limit), 3 + 7 * height, colour)
+        before = number
     axes.axhline(limit, **style.BOUND)
     axes.set(xscale="log", yscale="log", xlabel="round", ylabel="memory / largest message")
     if limit > 0:
         axes.set_ylim(top=2 * limit)
     shown = [case for case in LOOKS if case in set(plain[Column.CASE])]
     return {NAMES[case]: {"color": style.COLOURS[LOOKS[case][0]], "linestyle": LOOKS[case][1]} for case in shown}
+
+
+def _name(axes: Axes, name: str, at: tuple[float, float], above: float, colour: Any) -> None:
+    """Write a name so many points above a point."""
+    axes.annotate(name, at, (0, above), textcoords="offset points", ha="center", fontsize=6, color=colour)
 
 
 def _map(axes: Axes, rows: pd.DataFrame) -> None:
