@@ -5,7 +5,7 @@ import functools
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -17,7 +17,7 @@ from sketchbench import seeds
 from sketchbench.attack.compressed_message import VICTIM, Rounds
 from sketchbench.attack.dense_networks import DenseNetworks, DrawnBatch, LocalSteps
 from sketchbench.attack.message_scene import Scene, draw_further, draw_scene
-from sketchbench.attack.stacked_inversion import CLASS_MEAN, StackedAttacks, Target
+from sketchbench.attack.stacked_inversion import CLASS_MEAN, Kind, StackedAttacks, Target
 from sketchbench.compressor.compressor import At, MakeCompressor
 from sketchbench.compressor.message import byte_limit
 from sketchbench.dataset.dataset import Dataset, MakeDataset
@@ -84,6 +84,11 @@ class Condition(Checked):
         return self.images > self.batch
 
     @property
+    def first(self) -> "Condition":
+        """That of the first message alone."""
+        return dataclasses.replace(self, rounds=1, moving=False, held=None)
+
+    @property
     def times(self) -> list[int]:
         """The rounds of training before each message."""
         return [self.trained + self.moving * number for number in range(self.rounds)]
@@ -102,6 +107,27 @@ class Training(Checked):
     rate: Positive
 
 
+class Found(NamedTuple):
+    """What attacks find under a condition.
+
+    Attributes:
+        leads: of each attack, in dB, (T,).
+        best: the attack with the highest mean lead in the trials that choose.
+        nbytes: bytes that it sees.
+        read_rightly: whether the label of the attacked image is right, (T,).
+    """
+
+    leads: dict[Kind, NDArray[np.float64]]
+    best: Kind
+    nbytes: int
+    read_rightly: NDArray[np.bool_]
+
+    @property
+    def lead(self) -> NDArray[np.float64]:
+        """Of the best attack."""
+        return self.leads[self.best]
+
+
 @dataclass(frozen=True)
 class LeakageLimits(Checked):
     """Attacks by the server on a client's first messages under several conditions, with all weights known; see
@@ -116,6 +142,8 @@ class LeakageLimits(Checked):
 
     - `lead`: mean, in dB; bound: 0. `beyond`: the lead less `least`. `short`: `least` less the lead. Bound of both: 0.
     - `leaks` and `visible`: in how many trials the lead is below `least`, or is not; bound: 1/2.
+    - `gain`: mean lead less that of the best attack on the first message alone, in dB, for conditions of several
+      messages; bound: `negligible`.
     - `accuracy`: mean share of the test images that the networks classify rightly.
     - `read`: in how many trials the label was read rightly, where it is.
 
@@ -127,6 +155,7 @@ class LeakageLimits(Checked):
         training: of the networks.
         local_rate: the learning rate of local steps.
         least: the lead from which on an image counts as visible, in dB.
+        negligible: the gain up to which several messages count as telling no more than one, in dB.
         choosing: trials that choose the attack.
         trials: trials that are judged.
     """
@@ -142,6 +171,7 @@ class LeakageLimits(Checked):
     training: Training
     local_rate: Positive
     least: Positive
+    negligible: Positive
     choosing: Several
     trials: Several
 
@@ -184,7 +214,37 @@ class LeakageLimits(Checked):
         return trained
 
     def _rows(self, name: str, condition: Condition) -> Iterator[Row]:
-        scene, size = self._scene, condition.batch
+        found = self._attack(name, condition)
+        lead = found.lead[self.choosing :]
+        visible = int((lead >= self.least).sum())
+        log.info("%s: lead %.1f dB by %s, %d visible", name, lead.mean(), found.best, visible)
+        columns: dict[str, Value] = {
+            "case": name,
+            "batch": condition.batch,
+            "round": condition.trained,
+            "local_steps": condition.local_steps,
+        }
+        seen: dict[str, Value] = {"attack": found.best, "bytes_seen": found.nbytes}
+        yield Row("lead", bound=0.0, **columns, **seen).mean(lead)
+        yield Row("beyond", bound=0.0, **columns, **seen).mean(lead - self.least)
+        yield Row("short", bound=0.0, **columns, **seen).mean(self.least - lead)
+        yield Row("leaks", bound=MEDIAN, **columns, **seen).counted(self.trials - visible, self.trials)
+        yield Row("visible", bound=MEDIAN, **columns, **seen).counted(visible, self.trials)
+        test = torch.tensor(self._data.features(self._data.test), dtype=torch.float32)
+        shares = self._networks[condition.trained].accuracies(test, torch.tensor(self._data.test.labels))
+        yield Row("accuracy", **columns).mean(shares[self.choosing :].numpy())
+        if condition.labels == "read":
+            right = found.read_rightly[self.choosing :]
+            yield Row("read", **columns).counted(int(right.sum()), self.trials)
+        if condition.rounds > 1:
+            alone = self._attack(name, condition.first).lead[self.choosing :]
+            yield Row("gain", bound=self.negligible, **columns, **seen).mean(lead - alone)
+        for kind, one in found.leads.items():
+            if kind != CLASS_MEAN:
+                yield Row("own_lead", **columns, attack=kind).mean(one[self.choosing :])
+
+    def _attack(self, name: str, condition: Condition) -> Found:
+        scene = self._scene
         images, labels = self._clients(condition)
         places = drawn_places(condition, len(images), self._judged)
         different = {time: self._of(condition, time) for time in set(condition.times)}
@@ -194,7 +254,8 @@ class LeakageLimits(Checked):
         layout = networks[0].layout
         compressor = self.compressor(layout=layout, limit=byte_limit(layout, self.compression))
         at = At(self.kernels, seeds.key(self._judged, condition=name), 0, len(images))
-        updates = {id(x): self.kernels.asarray(x.gradients(images, labels).numpy()) for x in networks}
+        several = {id(x): x for x in networks}
+        updates = {key: self.kernels.asarray(x.gradients(images, labels).numpy()) for key, x in several.items()}
         moving = condition.moving or condition.redrawn
         played = Rounds(compressor, at, lambda at: updates[id(networks[at.round])], moving=moving)
         sights = played.sights("server", condition.rounds)
@@ -212,30 +273,8 @@ class LeakageLimits(Checked):
         alike = truth + self._data.classes * memberships(places, condition.images)
         leads = {kind: self._leads(one, images[:, VICTIM], guess, alike) for kind, one in attacks.run(target).items()}
         best = max(leads, key=lambda kind: float(leads[kind][: self.choosing].mean()))
-        lead = leads[best][self.choosing :]
-        visible = int((lead >= self.least).sum())
-        log.info("%s: lead %.1f dB by %s, %d visible", name, lead.mean(), best, visible)
-        columns: dict[str, Value] = {
-            "case": name,
-            "batch": size,
-            "round": condition.trained,
-            "local_steps": condition.local_steps,
-        }
-        seen: dict[str, Value] = {"attack": best, "bytes_seen": sum(sight.nbytes for sight in sights)}
-        yield Row("lead", bound=0.0, **columns, **seen).mean(lead)
-        yield Row("beyond", bound=0.0, **columns, **seen).mean(lead - self.least)
-        yield Row("short", bound=0.0, **columns, **seen).mean(self.least - lead)
-        yield Row("leaks", bound=MEDIAN, **columns, **seen).counted(self.trials - visible, self.trials)
-        yield Row("visible", bound=MEDIAN, **columns, **seen).counted(visible, self.trials)
-        test = torch.tensor(self._data.features(self._data.test), dtype=torch.float32)
-        shares = self._networks[condition.trained].accuracies(test, torch.tensor(self._data.test.labels))
-        yield Row("accuracy", **columns).mean(shares[self.choosing :].numpy())
-        if condition.labels == "read":
-            right = (known == truth)[self.choosing :, VICTIM]
-            yield Row("read", **columns).counted(int(right.sum()), self.trials)
-        for kind, one in leads.items():
-            if kind != CLASS_MEAN:
-                yield Row("own_lead", **columns, attack=kind).mean(one[self.choosing :])
+        right = (known == truth)[:, VICTIM].numpy()
+        return Found(leads, best, sum(sight.nbytes for sight in sights), right)
 
     def _clients(self, condition: Condition) -> tuple[Tensor, Tensor]:
         """The clients' images, (T, C, n, pixels), and their classes, (T, C, n). The first ones are those of the scene,
