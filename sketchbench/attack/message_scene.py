@@ -115,7 +115,7 @@ def draw_further(
     further = (labels[..., -1:] + 1 + torch.arange(count)) % data.classes
     chosen = torch.empty_like(further)
     for client in np.ndindex(*labels.shape[:2]):
-        for label in further[client].unique().tolist():
+        for label in sorted(set(further[client].tolist())):
             known, places = images[client][labels[client] == label], further[client] == label
             same = of_class[label]
             other = same[~(features[same][:, None] == known).all(dim=2).any(dim=1)].numpy()
