@@ -66,8 +66,8 @@ class Played(NamedTuple):
 
 
 class Rounds:
-    """The first rounds of a training, from empty memories on, in which images stay the same, and weights do unless
-    they are `moving`.
+    """The first rounds of a training, from empty memories on, in which images and weights stay the same, unless they
+    are `moving`.
 
     Where clients keep a memory of what they have not sent, it is no secret: after t rounds it is t times the update
     less all that was delivered, which the messages tell.
@@ -76,19 +76,19 @@ class Rounds:
         compressor: of all clients.
         at: the first round.
         updates: the clients' gradients in a round, (T, C, d) with C >= 2; the same in all rounds, unless the compressor
-            projects or weights are moving. The first client is the victim; the last one is the attacker where a client
-            attacks.
-        moving: whether the weights differ from round to round.
+            projects or weights or images are moving. The first client is the victim; the last one is the attacker where
+            a client attacks.
+        moving: whether the weights, or the images, differ from round to round.
 
     Raises:
-        ValueError: for moving weights where clients keep a memory.
+        ValueError: for moving weights or images where clients keep a memory.
     """
 
     def __init__(self, compressor: Compressor, at: At, updates: Callable[[At], Array], *, moving: bool = False) -> None:
         if moving and compressor.feedback == "client":
             raise ValueError(
                 f"{type(compressor).__name__} keeps what clients have not sent, of which no attack is known at moving "
-                f"weights; choose a compressor without it, or the same weights in all rounds"
+                f"weights or images; choose a compressor without it, or the same weights and images in all rounds"
             )
         self.compressor, self.at, self.updates, self.moving = compressor, at, updates, moving
         self._played: list[Played] = []
@@ -105,10 +105,11 @@ class Rounds:
         - `eavesdropper`: the victim's message, with a guess of the key.
 
         If a compressor has one key for all rounds, or the second message repeats the first for another reason, so do
-        all, unless clients have a memory or weights are moving, and there is a single sight.
+        all, unless clients have a memory or weights or images are moving, and there is a single sight.
 
         Raises:
-            Unseen: for the sum of messages that don't add up, and the mean step of several rounds at moving weights.
+            Unseen: for the sum of messages that don't add up, and the mean step of several rounds at moving weights or
+                images.
         """
         choose("place", place, PLACES)
         if place == "sum" and not self.compressor.adds_up:

@@ -174,6 +174,25 @@ class LocalSteps(DenseNetworks):
         return networks
 
 
+class DrawnBatch(DenseNetworks):
+    """The same networks, of which each client's update is that of a part of its images only.
+
+    Arguments:
+        networks: of the update.
+        places: which of its images each client draws, (T, B).
+    """
+
+    def __init__(self, networks: DenseNetworks, places: Tensor) -> None:
+        check_axes("places", places, networks.trials, "drawn")
+        self.__dict__.update(vars(networks))
+        self._networks, self._places = networks, places
+
+    def gradients(self, images: Tensor, labels: Tensor) -> Tensor:
+        chosen = self._places[:, None].expand(-1, images.shape[1], -1)
+        drawn = images.gather(2, chosen[..., None].expand(-1, -1, -1, images.shape[3]))
+        return self._networks.gradients(drawn, labels.gather(2, chosen))
+
+
 def estimate_first_inputs(update: Tensor, known: Tensor, layout: Layout) -> tuple[Tensor, Tensor]:
     """Estimate the inputs of the first layer from the gradient of a single image.
 

@@ -101,6 +101,30 @@ def _draw(data: Dataset, model: MakeModel, seed: int, clients: int, trials: int)
     return Scene(data, networks, images, torch.tensor(labels), prior, classes, public)
 
 
+def draw_further(
+    data: Dataset, images: Tensor, labels: Tensor, count: int, random: np.random.Generator
+) -> tuple[Tensor, Tensor]:
+    """The images (T, C, B, pixels) of clients and their classes (T, C, B), with `count` further test images of each
+    client, other ones than its own, whose classes go on with that after its last.
+
+    Raises:
+        ValueError: for a class with too few test images.
+    """
+    features = torch.tensor(data.features(data.test), dtype=torch.float32)
+    of_class = [torch.tensor(np.flatnonzero(data.test.labels == label)) for label in range(data.classes)]
+    further = (labels[..., -1:] + 1 + torch.arange(count)) % data.classes
+    chosen = torch.empty_like(further)
+    for client in np.ndindex(*labels.shape[:2]):
+        for label in sorted(set(further[client].tolist())):
+            known, places = images[client][labels[client] == label], further[client] == label
+            same = of_class[label]
+            other = same[~(features[same][:, None] == known).all(dim=2).any(dim=1)].numpy()
+            if len(other) < (number := int(places.sum())):
+                raise ValueError(f"{data.label} has {len(other)} further test images of class {label}, not {number}")
+            chosen[client][places] = torch.tensor(random.choice(other, number, replace=False))
+    return torch.cat([images, features[chosen]], dim=2), torch.cat([labels, further], dim=2)
+
+
 def draw_networks(data: Dataset, model: MakeModel, seed: int, trials: range) -> DenseNetworks:
     """The networks of these trials, with freshly drawn weights."""
     keys = (seeds.key(seed, network="leakage", trial=trial) for trial in trials)

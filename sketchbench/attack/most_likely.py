@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from sketchbench import seeds
-from sketchbench.attack.inversion import LBFGS, Matching
+from sketchbench.attack.adam import CosineAdam
+from sketchbench.attack.inversion import LBFGS, Adam, Inversion, Matching
 from sketchbench.attack.prior import Prior, uniform_prior
 from sketchbench.attack.view import View
 from sketchbench.parameters import Count, NonNegative
@@ -16,18 +17,8 @@ EDGE = 0.01  # below this difference of neighbouring pixels total variation is s
 
 
 @dataclass(frozen=True)
-class MostLikely(LBFGS):
-    """The maximum a posteriori (MAP) image under normal noise and a prior of images, by L-BFGS.
-
-    The attack minimises ‖predicted - observed‖²/v + ‖z‖² + `variation` TV(x) over images x = mean + root z of
-    `View.prior`, where TV is the total variation of x - mean, and v the variance of the noise in each of m
-    measurements.
-
-    v is estimated in `stages`: it is ‖predicted - observed‖²/m for the image of the stage before, and at least the
-    variance that the view states; in the first stage all of the observation counts as noise. So an exact view is
-    matched exactly in the end, and the attack does not fit what no image can match. The first start is the mean of the
-    prior, further starts are random images from the prior, and the most likely result is kept.
-    """
+class _WithPrior(Inversion):
+    """An attack whose variables are coordinates of the prior."""
 
     uses_prior: ClassVar[bool] = True
 
@@ -41,6 +32,21 @@ class MostLikely(LBFGS):
         label, known = self._label(view, random)
         return _Posterior(prior, self.variation, view, z * min(start, 1), label, known, self.goal)
 
+
+@dataclass(frozen=True)
+class MostLikely(_WithPrior, LBFGS):
+    """The maximum a posteriori (MAP) image under normal noise and a prior of images, by L-BFGS.
+
+    The attack minimises ‖predicted - observed‖²/v + ‖z‖² + `variation` TV(x) over images x = mean + root z of
+    `View.prior`, where TV is the total variation of x - mean, and v the variance of the noise in each of m
+    measurements.
+
+    v is estimated in `stages`: it is ‖predicted - observed‖²/m for the image of the stage before, and at least the
+    variance that the view states; in the first stage all of the observation counts as noise. So an exact view is
+    matched exactly in the end, and the attack does not fit what no image can match. The first start is the mean of the
+    prior, further starts are random images from the prior, and the most likely result is kept.
+    """
+
     def _minimise(self, matching: Matching) -> None:
         assert isinstance(matching, _Posterior)  # `_start` makes it
         for stage in range(self.stages):
@@ -49,6 +55,21 @@ class MostLikely(LBFGS):
                 return
             self._steps(matching, -(-left // (self.stages - stage)))
             matching.weigh()
+
+
+@dataclass(frozen=True)
+class MostLikelyByAdam(_WithPrior, Adam):
+    """The same image by Adam, with a learning rate of z that falls to zero along a cosine over all stages. It passes
+    kinks, as of a maximum over pixels, where the line search of L-BFGS stays."""
+
+    def _minimise(self, matching: Matching) -> None:
+        assert isinstance(matching, _Posterior)  # `_start` makes it
+        adam = CosineAdam(matching.variables, self.rate, self.evaluations)
+        for step in range(self.evaluations):
+            matching.differentiate()
+            adam.step([v.grad for v in matching.variables if v.grad is not None])
+            if (step + 1) % -(-self.evaluations // self.stages) == 0:
+                matching.weigh()
 
 
 class _Posterior(Matching):

@@ -1,10 +1,11 @@
 """Where the leakage of compressed messages ends: batches, trained networks, local steps, labels that are not known."""
 
+import dataclasses
 import functools
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -14,9 +15,9 @@ from torch import Tensor
 
 from sketchbench import seeds
 from sketchbench.attack.compressed_message import VICTIM, Rounds
-from sketchbench.attack.dense_networks import DenseNetworks, LocalSteps
-from sketchbench.attack.message_scene import Scene, draw_scene
-from sketchbench.attack.stacked_inversion import CLASS_MEAN, StackedAttacks, Target
+from sketchbench.attack.dense_networks import DenseNetworks, DrawnBatch, LocalSteps
+from sketchbench.attack.message_scene import Scene, draw_further, draw_scene
+from sketchbench.attack.stacked_inversion import CLASS_MEAN, Kind, StackedAttacks, Target
 from sketchbench.compressor.compressor import At, MakeCompressor
 from sketchbench.compressor.message import byte_limit
 from sketchbench.dataset.dataset import Dataset, MakeDataset
@@ -42,8 +43,10 @@ class Condition(Checked):
         local_steps: of the client, on its whole batch.
         labels: `known` to the attacker, or `read` from the message, of a single image: the label whose class mean fits
             best.
-        rounds: messages that the attacker sees, of the same batch.
+        rounds: messages that the attacker sees.
         moving: whether the networks are trained by a step from one message to the next, or keep their weights.
+        held: the client's images, of which it draws B for each message, as `drawn_places` says; None for B: the same
+            batch in all rounds. The attacker knows the draws and the labels of all images: the strongest one.
     """
 
     batch: Count = 1
@@ -52,6 +55,7 @@ class Condition(Checked):
     labels: Literal["known", "read"] = "known"
     rounds: Count = 1
     moving: bool = False
+    held: Count | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -59,6 +63,30 @@ class Condition(Checked):
             raise ValueError("moving=true is for rounds=2 or more, not 1; take moving=false")
         if self.labels == "read" and self.batch > 1:
             raise ValueError(f"labels=read is for batch=1, not {self.batch}; take labels=known")
+        if self.labels == "read" and self.images > 1:
+            raise ValueError(f"labels=read is for the same image in all rounds, not held={self.held}")
+        if self.images % self.batch:
+            raise ValueError(f"held={self.held} must be a multiple of batch={self.batch}")
+        if self.images > self.batch * self.rounds:
+            raise ValueError(
+                f"held={self.held} must be <= {self.batch * self.rounds}, batch={self.batch} times "
+                f"rounds={self.rounds}, for every image to be in a message"
+            )
+
+    @property
+    def images(self) -> int:
+        """How many images a client holds."""
+        return self.batch if self.held is None else self.held
+
+    @property
+    def redrawn(self) -> bool:
+        """Whether the batch is another one from round to round."""
+        return self.images > self.batch
+
+    @property
+    def first(self) -> "Condition":
+        """That of the first message alone."""
+        return dataclasses.replace(self, rounds=1, moving=False, held=None)
 
     @property
     def times(self) -> list[int]:
@@ -79,19 +107,43 @@ class Training(Checked):
     rate: Positive
 
 
+class Found(NamedTuple):
+    """What attacks find under a condition.
+
+    Attributes:
+        leads: of each attack, in dB, (T,).
+        best: the attack with the highest mean lead in the trials that choose.
+        nbytes: bytes that it sees.
+        read_rightly: whether the label of the attacked image is right, (T,).
+    """
+
+    leads: dict[Kind, NDArray[np.float64]]
+    best: Kind
+    nbytes: int
+    read_rightly: NDArray[np.bool_]
+
+    @property
+    def lead(self) -> NDArray[np.float64]:
+        """Of the best attack."""
+        return self.leads[self.best]
+
+
 @dataclass(frozen=True)
 class LeakageLimits(Checked):
     """Attacks by the server on a client's first messages under several conditions, with all weights known; see
     `FrontierLeakage` for the attacks, of which the rows are about the one with the highest mean lead in `choosing`
     further trials.
 
-    The attacked image is the first one of the batch. Where several have the same class, the gradient doesn't tell which
-    reconstruction is of which image: the assignment with the least squared error counts. Its lead is its PSNR less that
-    of a guess without a message: the mean training image of its class, or, where labels are read, of all classes. Rows
-    by condition (`case`, with the columns `batch`, `round`, the rounds of training, and `local_steps`):
+    The attacked image is the client's first one. Where several have the same class and are in the same messages, these
+    don't tell which reconstruction is of which image: the assignment with the least squared error counts. Its lead is
+    its PSNR less that of a guess without a message: the mean training image of its class, or, where labels are read, of
+    all classes. Rows by condition (`case`, with the columns `batch`, `round`, the rounds of training, and
+    `local_steps`):
 
     - `lead`: mean, in dB; bound: 0. `beyond`: the lead less `least`. `short`: `least` less the lead. Bound of both: 0.
     - `leaks` and `visible`: in how many trials the lead is below `least`, or is not; bound: 1/2.
+    - `gain`: mean lead less that of the best attack on the first message alone, in dB, for conditions of several
+      messages; bound: `negligible`.
     - `accuracy`: mean share of the test images that the networks classify rightly.
     - `read`: in how many trials the label was read rightly, where it is.
 
@@ -103,6 +155,7 @@ class LeakageLimits(Checked):
         training: of the networks.
         local_rate: the learning rate of local steps.
         least: the lead from which on an image counts as visible, in dB.
+        negligible: the gain up to which several messages count as telling no more than one, in dB.
         choosing: trials that choose the attack.
         trials: trials that are judged.
     """
@@ -118,6 +171,7 @@ class LeakageLimits(Checked):
     training: Training
     local_rate: Positive
     least: Positive
+    negligible: Positive
     choosing: Several
     trials: Several
 
@@ -160,39 +214,17 @@ class LeakageLimits(Checked):
         return trained
 
     def _rows(self, name: str, condition: Condition) -> Iterator[Row]:
-        scene, size = self._scene, condition.batch
-        different = {time: self._of(condition, time) for time in set(condition.times)}
-        networks = [different[time] for time in condition.times]
-        images, labels = (
-            x[:, : CLIENTS * size].reshape(len(x), CLIENTS, size, *x.shape[2:]) for x in (scene.images, scene.labels)
-        )
-        layout = networks[0].layout
-        compressor = self.compressor(layout=layout, limit=byte_limit(layout, self.compression))
-        at = At(self.kernels, seeds.key(self._judged, condition=name), 0, len(images))
-        updates = {time: self.kernels.asarray(x.gradients(images, labels).numpy()) for time, x in different.items()}
-        played = Rounds(compressor, at, lambda at: updates[condition.times[at.round]], moving=condition.moving)
-        sights = played.sights("server", condition.rounds)
-        truth, known = labels[:, VICTIM], labels[:, VICTIM]
-        target = Target(
-            sights, networks[: len(sights)], known, scene.prior, scene.classes, at.seed, compressor, scene.public
-        )
-        guess = scene.classes.means[truth]
-        if condition.labels == "read":
-            known, guess = read_labels(target), scene.prior.mean.flatten().expand(guess.shape)
-            target = target._replace(labels=known)
-        found = self.attacks.run(target)
-        leads = {kind: self._leads(one, images[:, VICTIM], guess, truth) for kind, one in found.items()}
-        best = max(leads, key=lambda kind: float(leads[kind][: self.choosing].mean()))
-        lead = leads[best][self.choosing :]
+        found = self._attack(name, condition)
+        lead = found.lead[self.choosing :]
         visible = int((lead >= self.least).sum())
-        log.info("%s: lead %.1f dB by %s, %d visible", name, lead.mean(), best, visible)
+        log.info("%s: lead %.1f dB by %s, %d visible", name, lead.mean(), found.best, visible)
         columns: dict[str, Value] = {
             "case": name,
-            "batch": size,
+            "batch": condition.batch,
             "round": condition.trained,
             "local_steps": condition.local_steps,
         }
-        seen: dict[str, Value] = {"attack": best, "bytes_seen": sum(sight.nbytes for sight in sights)}
+        seen: dict[str, Value] = {"attack": found.best, "bytes_seen": found.nbytes}
         yield Row("lead", bound=0.0, **columns, **seen).mean(lead)
         yield Row("beyond", bound=0.0, **columns, **seen).mean(lead - self.least)
         yield Row("short", bound=0.0, **columns, **seen).mean(self.least - lead)
@@ -202,28 +234,94 @@ class LeakageLimits(Checked):
         shares = self._networks[condition.trained].accuracies(test, torch.tensor(self._data.test.labels))
         yield Row("accuracy", **columns).mean(shares[self.choosing :].numpy())
         if condition.labels == "read":
-            right = (known == truth)[self.choosing :, VICTIM]
+            right = found.read_rightly[self.choosing :]
             yield Row("read", **columns).counted(int(right.sum()), self.trials)
-        for kind, one in leads.items():
+        if condition.rounds > 1:
+            alone = self._attack(name, condition.first).lead[self.choosing :]
+            yield Row("gain", bound=self.negligible, **columns, **seen).mean(lead - alone)
+        for kind, one in found.leads.items():
             if kind != CLASS_MEAN:
                 yield Row("own_lead", **columns, attack=kind).mean(one[self.choosing :])
+
+    def _attack(self, name: str, condition: Condition) -> Found:
+        scene = self._scene
+        images, labels = self._clients(condition)
+        places = drawn_places(condition, len(images), self._judged)
+        different = {time: self._of(condition, time) for time in set(condition.times)}
+        networks = [different[time] for time in condition.times]
+        if condition.redrawn:
+            networks = [DrawnBatch(*both) for both in zip(networks, places, strict=True)]
+        layout = networks[0].layout
+        compressor = self.compressor(layout=layout, limit=byte_limit(layout, self.compression))
+        at = At(self.kernels, seeds.key(self._judged, condition=name), 0, len(images))
+        several = {id(x): x for x in networks}
+        updates = {key: self.kernels.asarray(x.gradients(images, labels).numpy()) for key, x in several.items()}
+        moving = condition.moving or condition.redrawn
+        played = Rounds(compressor, at, lambda at: updates[id(networks[at.round])], moving=moving)
+        sights = played.sights("server", condition.rounds)
+        truth, known = labels[:, VICTIM], labels[:, VICTIM]
+        target = Target(
+            sights, networks[: len(sights)], known, scene.prior, scene.classes, at.seed, compressor, scene.public
+        )
+        guess = scene.classes.means[truth]
+        if condition.labels == "read":
+            known, guess = read_labels(target), scene.prior.mean.flatten().expand(guess.shape)
+            target = target._replace(labels=known)
+        attacks = self.attacks
+        if condition.redrawn:  # a step looks at all messages, as an image is in some of them only
+            attacks = dataclasses.replace(attacks, rounds=condition.rounds)
+        alike = truth + self._data.classes * memberships(places, condition.images)
+        leads = {kind: self._leads(one, images[:, VICTIM], guess, alike) for kind, one in attacks.run(target).items()}
+        best = max(leads, key=lambda kind: float(leads[kind][: self.choosing].mean()))
+        right = (known == truth)[:, VICTIM].numpy()
+        return Found(leads, best, sum(sight.nbytes for sight in sights), right)
+
+    def _clients(self, condition: Condition) -> tuple[Tensor, Tensor]:
+        """The clients' images, (T, C, n, pixels), and their classes, (T, C, n). The first ones are those of the scene,
+        so that conditions of the same batch have the same victims."""
+        size, further = condition.batch, condition.images - condition.batch
+        images, labels = (
+            x[:, : CLIENTS * size].reshape(len(x), CLIENTS, size, *x.shape[2:])
+            for x in (self._scene.images, self._scene.labels)
+        )
+        random = seeds.generator(self._judged, data="further images", held=condition.images)
+        return draw_further(self._data, images, labels, further, random)
 
     def _of(self, condition: Condition, time: int) -> DenseNetworks:
         """The networks after `time` rounds of training, with the condition's local steps."""
         networks, steps = self._networks[time], condition.local_steps
         return networks if steps == 1 else LocalSteps(networks, steps, self.local_rate)
 
-    def _leads(self, found: Tensor, images: Tensor, guess: Tensor, labels: Tensor) -> NDArray[np.float64]:
-        """The lead of the first image of each trial, (T,), of reconstructions and guesses (T, B, pixels)."""
+    def _leads(self, found: Tensor, images: Tensor, guess: Tensor, alike: Tensor) -> NDArray[np.float64]:
+        """The lead of the first image of each trial, (T,), of reconstructions and guesses (T, n, pixels); images with
+        the same number of `alike` (T, n) may be exchanged."""
         found = found.double().nan_to_num().clamp(0, 1)
-        own = [assigned(*several)[VICTIM] for several in zip(found, images.double(), labels, strict=True)]
+        own = [assigned(*several)[VICTIM] for several in zip(found, images.double(), alike, strict=True)]
         truth, first = images[:, VICTIM].double(), torch.stack(own)
         errors = [(one.double() - truth).square().mean(dim=1).clamp_min(TINY) for one in (first, guess[:, VICTIM])]
         return np.asarray(10 * torch.log10(errors[1] / errors[0]).numpy())
 
 
+def drawn_places(condition: Condition, trials: int, seed: int) -> Tensor:
+    """The places of the images that a client draws in each round, (rounds, T, B): a pass through all of its images in
+    the order in which it holds them, and then further passes, each in an order of its own (random reshuffling)."""
+    random, count = seeds.generator(seed, data="order"), condition.images // condition.batch
+    passes = [torch.arange(condition.images).expand(trials, -1)]
+    for _ in range(-(-condition.rounds // count) - 1):
+        order = random.permuted(np.tile(np.arange(condition.images), (trials, 1)), axis=1)
+        passes.append(torch.from_numpy(order))
+    batches = torch.stack(passes).view(len(passes), trials, count, condition.batch).transpose(1, 2)
+    return batches.flatten(0, 1)[: condition.rounds].sort(dim=2).values
+
+
+def memberships(places: Tensor, images: int) -> Tensor:
+    """A number for each image, (T, images), which tells in which rounds it is drawn, of places (rounds, T, B)."""
+    drawn = torch.zeros(*places.shape[:2], images, dtype=torch.int64).scatter(2, places, 1)
+    return (drawn << torch.arange(len(places))[:, None, None]).sum(dim=0)
+
+
 def assigned(found: Tensor, images: Tensor, labels: Tensor) -> Tensor:
-    """Reconstructions (B, pixels) in the order of the images (B, pixels) whose classes (B,) are theirs, with the least
+    """Reconstructions (n, pixels) in the order of the images (n, pixels) whose labels (n,) are theirs, with the least
     squared error of all such orders."""
     errors = torch.cdist(images, found).square()
     errors[labels[:, None] != labels[None]] = torch.inf

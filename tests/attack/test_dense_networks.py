@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from sketchbench.attack.dense_networks import DenseNetworks, LocalSteps
+from sketchbench.attack.dense_networks import DenseNetworks, DrawnBatch, LocalSteps
 from sketchbench.model.networks import initialise, mlp
 
 RATE, STEPS = 0.3, 3
@@ -48,6 +48,27 @@ def test_steps_are_those_of_descent() -> None:
         after = descended(network, images[trial, 0].view(-1, 1, 2, 3), labels[trial, 0])
         share = (after(shown.view(-1, 1, 2, 3)).argmax(dim=1) == truth).double().mean()
         assert float(trained.accuracies(shown, truth)[trial]) == pytest.approx(float(share))
+
+
+def test_an_update_of_a_drawn_batch() -> None:
+    """It is that of the images in these places, in each trial others, after local steps, too."""
+    generator = torch.Generator().manual_seed(0)
+    images, labels = torch.rand(2, 3, 4, 6, generator=generator), torch.randint(4, (2, 3, 4), generator=generator)
+    places = torch.tensor([[0, 3], [2, 1]])
+    for whole in (DenseNetworks(networks()), LocalSteps(DenseNetworks(networks()), STEPS, RATE)):
+        drawn = DrawnBatch(whole, places)
+        own = [torch.stack([x[t][:, places[t]] for t in range(2)]) for x in (images, labels)]
+        torch.testing.assert_close(drawn.gradients(images, labels), whole.gradients(*own))
+        (slope,) = torch.autograd.grad(drawn.gradients(images.requires_grad_(), labels).square().sum(), images)
+        seen = slope.abs().sum(dim=(1, 3)) > 0
+        assert seen.tolist() == [[True, False, False, True], [False, True, True, False]]
+        images = images.detach()
+        everything = DrawnBatch(whole, torch.arange(4).expand(2, -1))
+        torch.testing.assert_close(
+            everything.gradients(images, labels), whole.gradients(images, labels), rtol=0, atol=0
+        )
+    with pytest.raises(ValueError, match="places"):
+        DrawnBatch(DenseNetworks(networks()), places[:1])
 
 
 def test_steps_without_biases() -> None:

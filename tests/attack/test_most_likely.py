@@ -1,6 +1,7 @@
 """The attack with a prior: what it does where nothing is seen, where all is, and in between by closed form."""
 
 import dataclasses
+import itertools
 import sys
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from torch import Tensor
 sys.path.insert(0, str(Path(__file__).parents[1] / "contract"))
 from victims import attack
 
-from sketchbench.attack.most_likely import MostLikely
+from sketchbench.attack.most_likely import MostLikely, MostLikelyByAdam
 from sketchbench.attack.prior import FLOOR, learn_prior, uniform_prior
 from sketchbench.attack.view import View
 
@@ -22,6 +23,7 @@ IMAGES = RANDOM.random((50, *SHAPE)) @ RANDOM.random((3, 3)) / 3
 PRIOR = learn_prior(IMAGES, torch.zeros(1, dtype=torch.float64))
 MATRIX = torch.from_numpy(RANDOM.standard_normal((4, 6)))
 LIKELY = MostLikely(evaluations=200, starts=1, goal=0.0, label="read", history=20, stages=6, variation=0.0)
+BY_ADAM = MostLikelyByAdam(evaluations=1000, starts=1, goal=0.0, label="read", rate=0.1, stages=6, variation=0.0)
 
 
 def linear(observed: Tensor, noise: float, matrix: Tensor = MATRIX) -> View:
@@ -43,29 +45,32 @@ def test_the_prior_has_the_moments_of_the_images() -> None:
 
 
 @pytest.mark.parametrize("noise", [1.0, 0.1])
-def test_a_linear_view_by_closed_form(noise: float) -> None:
+@pytest.mark.parametrize(("likely", "error"), [(LIKELY, 1e-6), (BY_ADAM, 1e-4)])
+def test_a_linear_view_by_closed_form(likely: MostLikely | MostLikelyByAdam, error: float, noise: float) -> None:
     """Linear regression with a normal prior: x = μ + C Aᵀ (A C Aᵀ + v I)⁻¹ (y - A μ)."""
     truth = torch.from_numpy(IMAGES[0]).flatten()
     observed = MATRIX @ truth + 0.01
-    found = LIKELY.run(linear(observed, noise), 3).image.flatten()
+    found = likely.run(linear(observed, noise), 3).image.flatten()
     mean, covariance = PRIOR.mean.flatten(), PRIOR.root @ PRIOR.root
     gain = covariance @ MATRIX.T @ torch.linalg.inv(MATRIX @ covariance @ MATRIX.T + noise / 4 * torch.eye(4))
     expected = mean + gain @ (observed - MATRIX @ mean)
-    torch.testing.assert_close(found, expected.clamp(0, 1), rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(found, expected.clamp(0, 1), rtol=1e-5, atol=error)
 
 
 def test_who_sees_noise_only_keeps_to_the_mean() -> None:
     observed = 100 * torch.from_numpy(RANDOM.standard_normal(4))
-    for variation in (0.0, 1.0):
-        found = dataclasses.replace(LIKELY, variation=variation).run(linear(observed, 4e4), 3)
+    for likely, variation in itertools.product((LIKELY, BY_ADAM), (0.0, 1.0)):
+        found = dataclasses.replace(likely, variation=variation).run(linear(observed, 4e4), 3)
         torch.testing.assert_close(found.image, PRIOR.mean, rtol=0, atol=0.01)
 
 
 def test_what_is_exact_is_matched_exactly() -> None:
     square = torch.from_numpy(RANDOM.standard_normal((6, 6)))
     truth = torch.from_numpy(IMAGES[1])
-    found = dataclasses.replace(LIKELY, variation=1.0).run(linear(square @ truth.flatten(), 0.0, square), 3)
-    torch.testing.assert_close(found.image, truth, rtol=0, atol=1e-4)
+    for likely, error in ((LIKELY, 1e-4), (BY_ADAM, 0.02)):
+        found = dataclasses.replace(likely, variation=1.0).run(linear(square @ truth.flatten(), 0.0, square), 3)
+        assert found.evaluations <= likely.evaluations + 10
+        torch.testing.assert_close(found.image, truth, rtol=0, atol=error)
 
 
 def test_starts() -> None:

@@ -9,6 +9,7 @@ import torch
 from judging import shared, verdict, verdicts
 from operators import BucketNeverUsed, CountSketchTwice, DesketchNotAdjoint, GaussianUnscaled, OperatorReused
 
+from sketchbench.attack.dense_networks import DenseNetworks, DrawnBatch
 from sketchbench.attack.gradient_matching import GradientMatching
 from sketchbench.attack.stacked_inversion import StackedAttacks, Target
 from sketchbench.compressor.control import Silent
@@ -144,31 +145,58 @@ def test_spectra(family: Family, known: Known, expected: set[str]) -> None:
     assert found == expected or (expected == {"fails"} and "fails" in found)
 
 
+MOVING = LeakageLimits(
+    compressor=functools.partial(Desketched, family=SubsampledHadamard),
+    compression=16,
+    kernels=SOUND.kernels,
+    seed=3,
+    dataset=digits.load,
+    model=functools.partial(mlp, hidden=[50]),
+    attacks=StackedAttacks(steps=40, starts=1, stages=4, rounds=4, pixel_rate=0.03, prior_rate=0.2),
+    conditions={"8 messages, moving weights": Condition(batch=8, rounds=8, moving=True)},
+    training=Training(images=50, rate=1.0),
+    local_rate=0.1,
+    least=3.0,
+    negligible=1.0,
+    choosing=2,
+    trials=40,
+)
+
+
 def test_several_messages_where_weights_move(monkeypatch: pytest.MonkeyPatch) -> None:
     """They show images to a server that knows all weights, not to one that takes the first for all, where steps are
     long; and where nothing is sent, nothing is seen."""
-    moving = LeakageLimits(
-        compressor=functools.partial(Desketched, family=SubsampledHadamard),
-        compression=16,
-        kernels=SOUND.kernels,
-        seed=3,
-        dataset=digits.load,
-        model=functools.partial(mlp, hidden=[50]),
-        attacks=StackedAttacks(steps=40, starts=1, stages=4, rounds=4, pixel_rate=0.03, prior_rate=0.2),
-        conditions={"8 messages, moving weights": Condition(batch=8, rounds=8, moving=True)},
-        training=Training(images=50, rate=1.0),
-        local_rate=0.1,
-        least=3.0,
-        choosing=2,
-        trials=40,
-    )
-    rows = moving.run()
+    rows = MOVING.run()
     assert verdict("F26", rows) == "holds"
     assert {row["bytes_seen"] for row in rows if row["quantity"] == "lead"} == {8 * 948}
-    assert verdict("F26", dataclasses.replace(moving, compressor=Silent).run()) == "fails"
+    assert verdict("F26", dataclasses.replace(MOVING, compressor=Silent).run()) == "fails"
 
     def stale(sights: Any, networks: Any, *known: Any) -> Target:
         return Target(sights, [networks[0]] * len(networks), *known)
 
     monkeypatch.setattr(leakage_limits, "Target", stale)
-    assert verdict("F26", moving.run()) != "holds"
+    assert verdict("F26", MOVING.run()) != "holds"
+
+
+def _drawn_as(one: DenseNetworks, other: DenseNetworks) -> DenseNetworks:
+    """Networks with the draw of other ones, if they draw."""
+    if isinstance(one, DrawnBatch) and isinstance(other, DrawnBatch):
+        return DrawnBatch(one._networks, other._places)
+    return one
+
+
+def test_several_messages_of_drawn_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They show images to a server that knows the draws, not to one that takes each message for that of the batch
+    after it; and where nothing is sent, nothing is seen."""
+    drawn = Condition(batch=8, rounds=4, moving=True, held=16)
+    task = dataclasses.replace(MOVING, conditions={"8 messages of 16 images": drawn})
+    assert verdict("F28", task.run()) == "holds"
+    assert verdict("F28", dataclasses.replace(task, compressor=Silent).run()) == "fails"
+
+    def shifted(sights: Any, networks: Any, *known: Any) -> Target:
+        after = [*networks[1:], networks[0]]
+        taken = [_drawn_as(*both) for both in zip(networks, after, strict=True)]
+        return Target(sights, taken, *known)
+
+    monkeypatch.setattr(leakage_limits, "Target", shifted)
+    assert verdict("F28", task.run()) != "holds"

@@ -13,14 +13,16 @@ from selecting import select
 from sketchbench import kernels
 from sketchbench.attack.stacked_inversion import StackedAttacks
 from sketchbench.compressor.control import Silent
+from sketchbench.compressor.desketched import Desketched
 from sketchbench.compressor.plain import Plain
 from sketchbench.compressor.sparse import TopK
 from sketchbench.dataset import digits
 from sketchbench.model.networks import mlp
 from sketchbench.sketch.count_sketch import CountSketch
+from sketchbench.sketch.transform import SubsampledHadamard
 from sketchbench.task import double_blind_client
 from sketchbench.task.double_blind_client import DoubleBlindClient, Sketching, Variant
-from sketchbench.task.leakage_limits import Condition, LeakageLimits, Training, assigned
+from sketchbench.task.leakage_limits import Condition, LeakageLimits, Training, assigned, drawn_places, memberships
 from sketchbench.task.noisy_leakage import NoisyLeakage, Privacy, Release, _root
 
 NUMBA = kernels.load("numba")
@@ -44,6 +46,7 @@ LIMITS = LeakageLimits(
     training=Training(images=4, rate=0.1),
     local_rate=0.1,
     least=3.0,
+    negligible=1.0,
     choosing=2,
     trials=3,
 )
@@ -111,11 +114,65 @@ def test_weights_move_by_the_steps_of_the_training() -> None:
     [
         ({"batch": 2, "labels": "read"}, "labels=read is for batch=1, not 2"),
         ({"moving": True}, "moving=true is for rounds=2 or more, not 1"),
+        ({"held": 4, "rounds": 4, "labels": "read"}, "labels=read is for the same image in all rounds, not held=4"),
+        ({"batch": 4, "rounds": 8, "held": 6}, "held=6 must be a multiple of batch=4"),
+        ({"batch": 4, "rounds": 2, "held": 12}, "held=12 must be <= 8, batch=4 times rounds=2"),
     ],
 )
 def test_conditions_that_can_not_be(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Condition(**given)
+
+
+def test_batches_are_drawn_in_passes_through_the_images() -> None:
+    """Each image is in as many messages as any other; in each pass in another one than most of its batch before."""
+    places = drawn_places(Condition(batch=3, rounds=5, held=6), 4, 0)
+    assert places.shape == (5, 4, 3)
+    assert places[:2].tolist() == [[[0, 1, 2]] * 4, [[3, 4, 5]] * 4]
+    for both in (places[:2], places[2:4]):
+        assert torch.equal(torch.cat([*both], dim=1).sort(dim=1).values, torch.arange(6).expand(4, -1))
+    assert len({tuple(own.flatten().tolist()) for own in places[2:].transpose(0, 1)}) == 4  # each client draws anew
+    seen = memberships(places, 6)
+    for trial, image in np.ndindex(4, 6):
+        rounds = {number for number in range(5) if image in places[number, trial]}
+        assert rounds == {number for number in range(5) if seen[trial, image] >> number & 1}
+    kept = drawn_places(Condition(batch=3, rounds=5, held=3), 4, 0)
+    assert torch.equal(kept, torch.arange(3).expand(5, 4, -1))
+
+
+def test_further_images_are_new_ones() -> None:
+    task = dataclasses.replace(LIMITS, conditions={"": Condition(batch=12, rounds=3, held=36)})
+    images, labels = task._clients(task.conditions[""])
+    kept, own = dataclasses.replace(task, conditions={"": Condition(batch=12)})._clients(Condition(batch=12))
+    assert torch.equal(images[:, :, :12], kept)
+    assert torch.equal(labels[:, :, :12], own)
+    assert torch.equal(labels, (labels[..., :1] + torch.arange(36)) % 10)
+    for trial, client in np.ndindex(*labels.shape[:2]):
+        further, old = images[trial, client, 12:], images[trial, client, :12]
+        assert len(further.unique(dim=0)) == 24
+        assert not (further[:, None] == old).all(dim=2).any()
+    few = dataclasses.replace(task, conditions={"": Condition(batch=12, rounds=99, held=12 * 99)})
+    with pytest.raises(ValueError, match=r"digits has \d+ further test images of class"):
+        few.run()
+
+
+def test_a_batch_drawn_from_itself_is_the_same_batch() -> None:
+    several = {"8 messages": Condition(batch=2, rounds=2)}
+    again = {"8 messages": Condition(batch=2, rounds=2, held=2)}
+    compressed = dataclasses.replace(LIMITS, compressor=functools.partial(Desketched, family=SubsampledHadamard))
+    kept, drawn = (dataclasses.replace(compressed, conditions=own, compression=16).run() for own in (several, again))
+    assert kept == drawn
+    other = {"8 messages": Condition(batch=2, rounds=2, held=4)}
+    assert dataclasses.replace(compressed, conditions=other, compression=16).run() != kept
+
+
+def test_fresh_images_show_what_one_message_of_them_shows() -> None:
+    """Uncompressed, where no key sets rounds apart: the first image is in the first message only."""
+    (one,), (several,) = (
+        select(dataclasses.replace(LIMITS, conditions={"": own}).run(), quantity="lead")
+        for own in (Condition(batch=2), Condition(batch=2, rounds=3, held=6))
+    )
+    assert several["mean"] == pytest.approx(one["mean"], abs=0.5)
 
 
 def test_reconstructions_are_assigned_within_a_class() -> None:
