@@ -135,7 +135,7 @@ class CompressedGradients:
         compressor = bucket.compressor
         at = self.at(number, bucket.round, loaded)
         update = loaded.xp.from_dlpack(gradient.detach())[None, None]
-        receive = functools.partial(self._sum if compressor.adds_up else self._gather, loaded.xp)
+        receive = functools.partial(self._gather if compressor.modular or not compressor.adds_up else self._sum, loaded.xp)
         done = compressor.exchange(update, bucket.memory, at, receive)
         bucket.memory, bucket.round = done.memory, bucket.round + 1
         return _tensor(done.step[0])
