@@ -14,7 +14,7 @@ from sketchbench.compressor.message import KEY, Layout, Message, Reply, check_la
 from sketchbench.kernels import Array, Kernels
 from sketchbench.measure.numbers import check_finite
 from sketchbench.parameters import Checked, Count
-from sketchbench.privacy.secure_sum import SecureSum
+from sketchbench.privacy.secure_sum import Grid, SecureSum
 from sketchbench.sketch.family import SizeError
 
 Feedback = Literal["none", "client", "server"]
@@ -122,8 +122,8 @@ class Compressor(Checked, ABC):
         phases: the number of messages of a client in a round, each sent after the reply to the previous one.
         scales: the step of a power of two times the updates is that power times their step, up to rounding, wherever
             the sums fit into float32.
-        noisy: clients add the noise that protects records, in the unit of gradients. They send these, and the learning
-            rate multiplies the step.
+        grid: the integers that clients send, and the noise that they add to them to protect records, in the unit of
+            gradients: they send these, and the learning rate multiplies the step. None for no such noise.
 
     Raises:
         SizeError: where no message fits into the limit, or the layout has no entries.
@@ -148,9 +148,9 @@ class Compressor(Checked, ABC):
         return True
 
     @property
-    def noisy(self) -> bool:
-        """False, but for what `protect` returns."""
-        return False
+    def grid(self) -> Grid | None:
+        """None, but for what `protect` returns."""
+        return None
 
     layout: Layout
     limit: Count

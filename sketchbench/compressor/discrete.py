@@ -28,14 +28,14 @@ NORM, CELLS, CLIENTS = "norm", "cells", "clients"  # parts of messages, and of t
 
 @dataclass(frozen=True)
 class DiscreteSRHT(Compressor):
-    """b orthonormal rows of an SRHT, drawn anew in every round, in units of γ, rounded at random to integers modulo 2^B.
-    The server adds them modulo 2^B, takes the sum for the number next to 0, and desketches (Kairouz, Liu and Steinke
-    2021, after a projection as in Chen et al. 2022).
+    """b orthonormal rows of an SRHT, drawn anew in every round, in units of γ, rounded at random to integers modulo
+    2^B. The server adds them modulo 2^B, takes the sum for the number next to 0, and desketches (Kairouz, Liu and
+    Steinke 2021, after a projection as in Chen et al. 2022).
 
     Without noise clients send their norms first, whose sum bounds the norm of the sum, and γ is the smallest in which
     an entry of it wraps around with a probability of at most `wraps`. But for that it is unbiased, with the variance of
-    SRHT and that of rounding, of at most n d γ²/4Cb for the mean of C clients: γ²/4C for each of b rows, which are scaled
-    by n/b, and d of n entries of which are kept.
+    SRHT and that of rounding, of at most n d γ²/4Cb for the mean of C clients: γ²/4C for each of b rows, which are
+    scaled by n/b, and d of n entries of which are kept.
 
     With noise (`protect`) γ is given, clients send gradients, and add a share of the noise to their integers. As the
     rows are orthonormal, they enlarge no change by a record, and noise after them is what noise before them would be.
@@ -59,10 +59,6 @@ class DiscreteSRHT(Compressor):
     @property
     def scales(self) -> bool:
         return self.grid is None
-
-    @property
-    def noisy(self) -> bool:
-        return self.grid is not None
 
     def check(self) -> None:
         self.needs(WORD + math.ceil(self.bits / 8))

@@ -101,8 +101,8 @@ def _happens_below_one(random: np.random.Generator, numerators: Integers, denomi
 
 @checked
 def closeness(sigma: Positive, clients: Count) -> float:
-    """τ = 10 Σ exp(-2π²σ² k/(k + 1)), k from 1 to C - 1: the logarithm of the ratio of the probabilities that the sum of
-    C draws from N_Z(0, σ²), and one draw from N_Z(0, C σ²), give to an integer is at most τ, for σ >= 1/2 (Kairouz, Liu
+    """τ = 10 Σ exp(-2π²σ² k/(k + 1)), k from 1 to C - 1: the probabilities that the sum of C draws from N_Z(0, σ²) and
+    one draw from N_Z(0, C σ²) give to an integer have a ratio of at most exp(τ), either way, for σ >= 1/2 (Kairouz, Liu
     and Steinke 2021, Theorem 1)."""
     if sigma < 0.5:
         raise ValueError(f"sigma={sigma} must be >= 1/2 for sums of discrete Gaussians to be close to one")
@@ -149,7 +149,7 @@ def epsilon(count: Count, rate: Share, multiplier: Positive, delta: Probability)
 
 @functools.cache
 def multiplier(count: int, rate: float, goal: float, delta: float) -> float:
-    """The smallest σ, over the norm by which a record changes a sum, with an ε of at most `goal`, see `epsilon`; it is at
+    """The smallest σ, over the norm by which a record changes a sum, with an ε of at most `goal`, see `epsilon`; at
     most 1e-5 (relative) above it."""
 
     def excess(log_multiplier: float) -> float:

@@ -6,8 +6,8 @@ modulo 2^B. What is spent on privacy beside the Gaussian mechanism of C σ²:
 
 - rounding enlarges what a record changes (`rounded_norm`), with a probability of β in every release. Releases with a
   larger change count in δ, with T β in all;
-- the sum of C discrete Gaussians is close to one, but for τ in each of b entries (`closeness`). The probabilities of all
-  T releases have a ratio of at most exp(T b τ) to those with one, which adds 2 T b τ to ε and multiplies δ.
+- the sum of C discrete Gaussians is close to one, but for τ in each of b entries (`closeness`). The probabilities of
+  all T releases have a ratio of at most exp(T b τ) to those with one, which adds 2 T b τ to ε and multiplies δ.
 
 Float32's rounding of the vectors themselves, some 1e-6 of their norm, is left out.
 """
@@ -82,7 +82,7 @@ class Grid(Checked):
         """ε of so many sums over batches with this rate, at δ."""
         slack, kept = self.slack(rounds), delta - rounds * self.beta
         if kept <= 0:
-            raise ValueError(f"rounds={rounds} times beta={self.beta:.3g} must be below delta={delta:g}; make a new grid")
+            raise ValueError(f"rounds={rounds} times beta={self.beta:.3g} must be below delta={delta:g}")
         multiplier = math.sqrt(self.clients * self.variance) / self.changed
         return discrete_gaussian.epsilon(rounds, rate, multiplier, kept * math.exp(-slack)) + 2 * slack
 
@@ -115,8 +115,8 @@ def fit(sums: SecureSum, rows: int, length: int, bits: int, wraps: float) -> Gri
         wraps: the probability with which any entry of a round's sum, of at most the largest norm, wraps around.
 
     Raises:
-        ValueError: where B bits are too few for the noise, or for enough of it that sums of discrete Gaussians are close
-            to one.
+        ValueError: where B bits are too few for the noise, or for so much of it that sums of discrete Gaussians are
+            close to one.
     """
     beta = SPENT * sums.delta / sums.rounds
     delta = (1 - SPENT) * sums.delta * math.exp(-SPENT * sums.epsilon / 2)
@@ -145,7 +145,7 @@ def fit(sums: SecureSum, rows: int, length: int, bits: int, wraps: float) -> Gri
     sigma = math.sqrt(grid.variance)
     if sigma < 0.5 or 2 * grid.slack(sums.rounds) > SPENT * sums.epsilon:
         raise ValueError(
-            f"the noise of each client, sigma/gamma={sigma:.3g}, is so coarse that the sum of {sums.clients} clients' is "
-            "no discrete Gaussian; use a finer grid, by more bits"
+            f"sigma/gamma={sigma:.3g} of each client is so little that the sum of {sums.clients} clients' noise is no "
+            "discrete Gaussian; use a finer grid, by more bits"
         )
     return grid

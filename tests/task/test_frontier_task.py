@@ -14,6 +14,7 @@ from omegaconf import OmegaConf
 from selecting import select
 
 from sketchbench import kernels
+from sketchbench.compressor.discrete import DiscreteSRHT
 from sketchbench.compressor.plain import Plain
 from sketchbench.compressor.sparse import RandomK, TopK
 from sketchbench.config import composition
@@ -205,6 +206,25 @@ def test_the_noise_and_clip_of_the_rows_are_used(monkeypatch: pytest.MonkeyPatch
     plain, local = ("without_replacement", None, [0], 6), ("poisson", 1.0, [sigma], 6)
     distributed = ("poisson", 1.0, [sigma * 5**-0.5], 6)  # the sum of five clients' noise is all of it
     assert seen == [plain, plain, local, local, distributed, distributed]
+
+
+def test_a_modular_compressor_adds_the_noise_to_its_integers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All noise that its accountant asks for, as continuous noise with the same accountant but for rounding, and none
+    before it. Without compression trainings are those beside any other compressor."""
+    seen = []
+    train = paired.train
+
+    def watched(clients: Any, gradients: Any, arms: Any, seed: int, **others: Any) -> Any:
+        seen.extend((arm.sigma, arm.compressor.grid is not None) for arm in arms)
+        return train(clients, gradients, arms, seed, **others)
+
+    monkeypatch.setattr(paired, "train", watched)
+    found = changed(compressor=DiscreteSRHT, training_cases=["iid"], privacy_epsilons=[], tuning_rates=[0.5])
+    private = of("accuracy", found.run(), case="iid, secure aggregation")[0]
+    assert seen == [(0.0, False), (0.0, False), (pytest.approx(private["sigma"] / 5**0.5, rel=0.3), False), (0.0, True)]
+    step = SampledGaussian(GaussianRelease(1.0 / 16, private["sigma"]), Sampling("poisson", 16, RECORDS), "add_remove")
+    assert private["accountant"] == "rdp"
+    assert 0.9 * 8 < epsilon("rdp", Composed(step, 6), private["delta"]) <= 8
 
 
 def test_distributed_noise_takes_a_linear_compressor() -> None:
