@@ -88,7 +88,7 @@ class DiscreteSRHT(Compressor):
             return Message({NORM: self._norms(x, at)})
         scaled = self.operators(at).sketch(x, check_finite=False).astype("float64")
         scaled *= self._scale / replies[0].content
-        scaled += at.kernels.asarray(at.private("discrete").random(scaled.shape))
+        scaled += at.kernels.asarray(at.private("discrete").random(scaled.shape, dtype="float64"))
         numbers = xp.floor(scaled, out=scaled).astype("int64")
         if self.grid is not None:
             noise = discrete_gaussian.draw(at.private("discrete noise"), self.grid.variance, numbers.shape)
