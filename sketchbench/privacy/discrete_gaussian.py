@@ -101,9 +101,9 @@ def _happens_below_one(random: np.random.Generator, numerators: Integers, denomi
 
 @checked
 def closeness(sigma: Positive, clients: Count) -> float:
-    """τ = 10 Σ exp(-2π²σ² k/(k + 1)), k from 1 to C - 1: the probabilities that the sum of C draws from N_Z(0, σ²) and
-    one draw from N_Z(0, C σ²) give to an integer have a ratio of at most exp(τ), either way, for σ >= 1/2 (Kairouz, Liu
-    and Steinke 2021, Theorem 1)."""
+    """τ = 10 Σ exp(-2π²σ² k/(k + 1)), k from 1 to C - 1 (Kairouz, Liu and Steinke 2021, Theorem 1): the probabilities
+    that the sum of C draws from N_Z(0, σ²) and one draw from N_Z(0, C σ²) give to an integer have a ratio of at most
+    exp(τ), either way, for σ >= 1/2; tested on exact sums."""
     if sigma < 0.5:
         raise ValueError(f"sigma={sigma} must be >= 1/2 for sums of discrete Gaussians to be close to one")
     return 10 * sum(math.exp(-2 * (math.pi * sigma) ** 2 * k / (k + 1)) for k in range(1, clients))
