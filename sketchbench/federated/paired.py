@@ -299,7 +299,8 @@ class PairedTrainings(Checked):
             compressed = self._train(settings[0], [Method(one, 0.0) for one in noisy])
             grids = [one.grid for one in noisy if one.grid is not None]
             sigmas = [grid.sigma for grid in grids]
-            spent = [self._spent_in_integers(setting, grid) for setting, grid in zip(settings, grids, strict=True)]
+            used = zip(settings, grids, strict=True)
+            spent: list[float | None] = [self._spent_in_integers(setting, grid) for setting, grid in used]
         else:
             compressed = self._train(settings[0], [Method(compressor, sigma) for sigma in own])
             spent = [self._spent(setting, sigma) for setting, sigma in zip(settings, sigmas, strict=True)]

@@ -50,7 +50,8 @@ def draw(random: np.random.Generator, variance: float, shape: tuple[int, ...]) -
     grain = GRAIN if variance < SMALL else 1
     share = round(variance * grain)  # σ² in units of 1/grain
     scale = math.isqrt(share // grain) + 1  # ⌊σ⌋ + 1
-    found, wanted = [np.empty(0, np.int64)], math.prod(shape)
+    found: list[Integers] = [np.empty(0, np.int64)]
+    wanted = math.prod(shape)
     while wanted:
         proposed = _laplace(random, scale, 9 * wanted // 4 + 16)  # of which 45 % are accepted
         proposed = proposed[abs(proposed) <= FARTHEST * scale]
