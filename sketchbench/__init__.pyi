@@ -6,6 +6,7 @@ from .compressor.compressor import Compressor as Compressor
 from .compressor.compressor import Exchange as Exchange
 from .compressor.compressor import Memory as Memory
 from .compressor.desketched import Desketched as Desketched
+from .compressor.discrete import DiscreteSRHT as DiscreteSRHT
 from .compressor.eden import EDEN as EDEN
 from .compressor.message import Layout as Layout
 from .compressor.message import byte_limit as byte_limit

@@ -14,6 +14,7 @@ from sketchbench.compressor.message import KEY, Layout, Message, Reply, check_la
 from sketchbench.kernels import Array, Kernels
 from sketchbench.measure.numbers import check_finite
 from sketchbench.parameters import Checked, Count
+from sketchbench.privacy.secure_sum import Grid, SecureSum
 from sketchbench.sketch.family import SizeError
 
 Feedback = Literal["none", "client", "server"]
@@ -110,6 +111,8 @@ class Compressor(Checked, ABC):
         keyed: client and server share randomness, from a key.
         linear: messages add up, and are a linear map of the update, the same for all clients of a round, so that the
             mean message is that of the mean update.
+        modular: messages are integers that add up modulo a power of two, as secure aggregation adds them, so that the
+            server needs their sum (`receive`), not their mean; clients can add their share of noise (`protect`).
         adjustable: messages grow with the limit; otherwise they have one size.
         fresh: the server sends a new key in every round; otherwise one key serves all rounds.
         unbiased: the mean of `decode` over all randomness is the update.
@@ -119,6 +122,8 @@ class Compressor(Checked, ABC):
         phases: the number of messages of a client in a round, each sent after the reply to the previous one.
         scales: the step of a power of two times the updates is that power times their step, up to rounding, wherever
             the sums fit into float32.
+        grid: the integers that clients send, and the noise that they add to them to protect records, in the unit of
+            gradients: they send these, and the learning rate multiplies the step. None for no such noise.
 
     Raises:
         SizeError: where no message fits into the limit, or the layout has no entries.
@@ -128,6 +133,7 @@ class Compressor(Checked, ABC):
 
     adds_up: ClassVar[bool]
     linear: ClassVar[bool] = False
+    modular: ClassVar[bool] = False
     keyed: ClassVar[bool] = False
     adjustable: ClassVar[bool] = True
     fresh: ClassVar[bool] = True
@@ -140,6 +146,11 @@ class Compressor(Checked, ABC):
     def scales(self) -> bool:
         """True, which holds of all but few compressors."""
         return True
+
+    @property
+    def grid(self) -> Grid | None:
+        """None, but for what `protect` returns."""
+        return None
 
     layout: Layout
     limit: Count
@@ -215,6 +226,15 @@ class Compressor(Checked, ABC):
         """Minus the logarithm of the likelihood of a message, (T,), up to a constant, as a differentiable function of
         updates (T, d), with the arguments of `lens`. None, unless a message tells more than the numbers of `lens`."""
         return None
+
+    def protect(self, sums: SecureSum) -> "Compressor":
+        """The compressor whose clients add to their messages the shares of noise that the sums of their updates need.
+
+        Raises:
+            ValueError: where it has too few bits for them.
+            TypeError: for a compressor that is not `modular`.
+        """
+        raise TypeError(f"{type(self).__name__} adds no noise to its messages; add it to the updates")
 
     def receive(self, message: Message) -> Message:
         """What the server gets of the clients' messages of a phase: their mean where they add up, or else each."""

@@ -94,7 +94,8 @@ class Subject:
         server = memory
         for _ in range(self.compressor.phases):
             messages.append(self.compressor.encode(x, memory, at, replies))
-            received = messages[-1].mean() if summed else messages[-1]
+            add = self.compressor.receive if self.compressor.adds_up else Message.mean
+            received = add(messages[-1]) if summed else messages[-1]
             reply, server = self.compressor.answer(received, server, at, replies)
             replies.append(reply)
         return messages, replies

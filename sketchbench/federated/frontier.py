@@ -3,13 +3,16 @@
 The first axes of all arrays are trials and clients. Each trial has its own partition, initial weights, batches, noise
 and operators, and the methods that are compared (`Arm`) share all of these.
 
-Privacy protects single records, whose gradients a client clips. Noise is added before compression:
+Privacy protects single records, whose gradients a client clips. Noise is added before compression, or, in integers,
+after it:
 
 - local noise: each client adds to its mean gradient all the noise that its records need. The server sees every message,
   and messages are computed from noisy gradients alone, so that every compressor is post-processing;
 - distributed noise: each of C clients adds 1/√C of it, and the server sees the sum of the messages alone, by secure
   aggregation. The sum of linear messages is the message of the sum, so that linear compressors are post-processing
-  there. Clients are assumed to be honest, and all to stay until the end of a round.
+  there. Clients are assumed to be honest, and all to stay until the end of a round;
+- in integers: real secure aggregation adds integers, and there a client adds its share to these, after a sketch and
+  rounding (`compressor.discrete`).
 """
 
 import functools
@@ -202,8 +205,9 @@ class Arm(NamedTuple):
     Arguments:
         compressor: of updates.
         rates: the learning rate of each trial, float32 (T,).
-        sigma: standard deviation of the noise that each client adds to every entry of its gradient. The noise is of
-            float32 numbers from a generator that is not cryptographic: good for measuring, not for protecting people.
+        sigma: standard deviation of the noise that each client adds to every entry of its gradient; 0 where the
+            compressor has a `grid`. The noise is of float32 numbers from a generator that is not cryptographic: good
+            for measuring, not for protecting people.
     """
 
     compressor: Compressor
@@ -247,10 +251,11 @@ def train(
     """Train all arms, side by side.
 
     In each round clients send their learning rate times their gradient, compressed, and the server subtracts the
-    compressor's step from the weights. Where a compressor is linear and no client has a memory, the mean of all
-    gradients is compressed in the place of each, which is the same except for rounding. A training diverges when a
-    weight would exceed LARGEST, or an entry of an update LARGEST_UPDATE, or be no number; from then on its weights stay
-    as they are, and nothing is sent or remembered.
+    compressor's step from the weights; where the compressor has a `grid`, clients send gradients, and the rate
+    multiplies the step. Where a compressor is linear and no client has a memory, the mean of all gradients is
+    compressed in the place of each, which is the same except for rounding. A training diverges when a weight would
+    exceed LARGEST, or an entry of an update LARGEST_UPDATE, or be no number; from then on its weights stay as they are,
+    and nothing is sent or remembered.
 
     Batches and noise of a round depend on `seed` and its number alone, not on the arms: what is trained apart, or goes
     on from a checkpoint, has the same.
@@ -350,6 +355,8 @@ class _Training:
             raise ValueError(f"rates={arm.rates} must be one finite number for each of {trials} trials")
         if not 0 <= arm.sigma < np.inf:
             raise ValueError(f"sigma={arm.sigma} must be >= 0 and finite")
+        if arm.sigma and arm.compressor.grid is not None:
+            raise ValueError(f"sigma={arm.sigma} must be 0, as {type(arm.compressor).__name__} adds the noise itself")
         self._w = clients.start.copy()
         self._rates = kernels.asarray(arm.rates)
         self._sound = kernels.xp.ones(trials, dtype=bool)
@@ -364,7 +371,9 @@ class _Training:
         x = self._clients.network.gradients(self._w, batches, self._clip, compressor.projections(at))
         if noise is not None:
             x += noise * x.dtype.type(self._arm.sigma)
-        x *= xp.where(self._sound, self._rates, 0)[:, None, None]
+        rates = xp.where(self._sound, self._rates, 0)[:, None]
+        if compressor.grid is None:
+            x *= rates[..., None]
         self._sound &= door.largest(x).max(axis=(1, 2)) <= LARGEST_UPDATE  # False for an entry that is not a number
         if not self._sound.all():
             x[~self._sound] = 0
@@ -375,7 +384,7 @@ class _Training:
                 f"{compressor.limit}; make its messages smaller, or let it refuse this limit in `check`"
             )
         self._up, self._down = max(self._up, exchange.bytes_up), self._down + exchange.bytes_down
-        after = self._w - exchange.step
+        after = self._w - (exchange.step if compressor.grid is None else rates * exchange.step)
         self._sound &= abs(after).max(axis=1) <= LARGEST
         memory = exchange.memory
         self._memory = memory if self._sound.all() else memory.forget(~self._sound, at.kernels)

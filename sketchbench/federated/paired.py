@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from sketchbench import seeds
 from sketchbench.compressor.compressor import Compressor
@@ -21,14 +22,16 @@ from sketchbench.model.networks import MakeModel
 from sketchbench.parameters import Checked, Count, NonEmptyList, Positive, Probability, choose
 from sketchbench.privacy.accountant import epsilon
 from sketchbench.privacy.calibration import calibrated_sigma
-from sketchbench.privacy.mechanism import Mechanism, mean_step, private_training
+from sketchbench.privacy.mechanism import Mechanism, mean_sensitivity, mean_step, private_training
 from sketchbench.privacy.sampling import Sampling
+from sketchbench.privacy.secure_sum import Grid, SecureSum
 from sketchbench.run.course import WHOLE, Course
 from sketchbench.run.kept import Kept
 
 Numbers = NDArray[np.float64]  # (trials,)
 calibrate = functools.cache(calibrated_sigma)  # a process calibrates the same noise for all compressors
 account = functools.cache(epsilon)
+MORE = 1e-6  # probability of larger batches, all clients' together, than integers are made for
 
 
 @dataclass(frozen=True)
@@ -183,7 +186,8 @@ class Pair(NamedTuple):
 
     Arguments:
         plain, compressed: the trainings.
-        sigma: standard deviation of the noise that protects a client's mean gradient, in both; 0 without privacy.
+        sigma: standard deviation of the noise that protects a client's mean gradient, in both; 0 without privacy. Where
+            the compressor has a `grid`, that of its noise.
         spent: an upper bound of ε once the trainings that chose the method's rate count, too; None without privacy.
             Held-out images, on which rates are judged, count as public.
     """
@@ -273,12 +277,12 @@ class PairedTrainings(Checked):
         The settings may differ in ε alone: their trainings share batches, and noise up to its standard deviation.
 
         Raises:
-            ValueError: for a δ of at least 1 over the number of a client's records, or a compressor that is not linear
-                with distributed noise.
+            ValueError: for a δ of at least 1 over the number of a client's records, or a compressor that is neither
+                linear nor modular with distributed noise.
             Unfinished: when the time limit of the course has passed.
         """
         layout = compressor.layout
-        if settings[0].distributed and not compressor.linear:
+        if settings[0].distributed and not (compressor.linear or compressor.modular):
             raise ValueError(
                 f"{type(compressor).__name__} is not linear, so that the sum of its messages is no function of the sum "
                 "of updates, which distributed noise protects; choose a linear compressor, or local noise"
@@ -290,8 +294,16 @@ class PairedTrainings(Checked):
         key = (repr(self._settings), self.data.digest, self.kernels.NAME, tuple(settings))
         own = [sigma * share for sigma, share in zip(sigmas, shares, strict=True)]
         alone = _PLAIN.of(key, lambda: self._train(settings[0], [Method(plain, sigma) for sigma in own]))
-        compressed = self._train(settings[0], [Method(compressor, sigma) for sigma in own])
-        spent = map(self._spent, settings, sigmas)
+        if settings[0].distributed and compressor.modular:
+            noisy = [compressor.protect(self._sums(setting)) for setting in settings]
+            compressed = self._train(settings[0], [Method(one, 0.0) for one in noisy])
+            grids = [one.grid for one in noisy if one.grid is not None]
+            sigmas = [grid.sigma for grid in grids]
+            used = zip(settings, grids, strict=True)
+            spent: list[float | None] = [self._spent_in_integers(setting, grid) for setting, grid in used]
+        else:
+            compressed = self._train(settings[0], [Method(compressor, sigma) for sigma in own])
+            spent = [self._spent(setting, sigma) for setting, sigma in zip(settings, sigmas, strict=True)]
         return dict(zip(settings, map(Pair, alone, compressed, sigmas, spent), strict=True))
 
     @property
@@ -392,6 +404,29 @@ class PairedTrainings(Checked):
         clients = self._federation(self._held_out, "tuning", setting.case, [0])
         released = self._released(clients, setting, sigma, self.training.rounds + self.tuning.all_rounds)
         return account(self.privacy.accountant, released, self.privacy.delta)
+
+    def _sums(self, setting: Setting) -> SecureSum:
+        """The sums of clients' gradients over a training, and what they may spend. The largest norm is that of as many
+        records in all batches together as there are but with the probability MORE."""
+        clients, privacy, batch = self.clients(setting.case, [0]), self.privacy, self.training.batch
+        sampling = self._gradients(clients, setting).sampling
+        records = clients.taking_part * sampling.records
+        assert setting.epsilon is not None
+        return SecureSum(
+            clients=clients.taking_part,
+            sensitivity=mean_sensitivity(privacy.clip, batch, sampling.neighbours),
+            largest=privacy.clip * float(stats.binom.isf(MORE, records, sampling.rate)) / batch,
+            rounds=self.training.rounds,
+            rate=sampling.rate,
+            epsilon=setting.epsilon,
+            delta=privacy.delta,
+        )
+
+    def _spent_in_integers(self, setting: Setting, grid: Grid) -> float:
+        """`_spent`, of the noise of a grid."""
+        clients = self._federation(self._held_out, "tuning", setting.case, [0])
+        rounds = self.training.rounds + self.tuning.all_rounds
+        return grid.spent(rounds, self._gradients(clients, setting).sampling.rate, self.privacy.delta)
 
 
 def _best(rates: Sequence[float], merits: Numbers, count: int) -> list[float]:

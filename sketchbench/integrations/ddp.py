@@ -135,7 +135,8 @@ class CompressedGradients:
         compressor = bucket.compressor
         at = self.at(number, bucket.round, loaded)
         update = loaded.xp.from_dlpack(gradient.detach())[None, None]
-        receive = functools.partial(self._sum if compressor.adds_up else self._gather, loaded.xp)
+        averages = compressor.adds_up and not compressor.modular
+        receive = functools.partial(self._sum if averages else self._gather, loaded.xp)
         done = compressor.exchange(update, bucket.memory, at, receive)
         bucket.memory, bucket.round = done.memory, bucket.round + 1
         return _tensor(done.step[0])

@@ -49,8 +49,9 @@ class Frontier(Checked):
 
     Privacy protects single records from the server (see `federated.frontier`), by the named accountant and relation of
     neighbours. With local noise (`iid, private`) the server sees each message; with distributed noise (`iid, secure
-    aggregation`) it sees their sum alone, which takes a linear compressor. Batches are Poisson samples, and the noise
-    is calibrated to all rounds of a training. The trainings that choose the learning rate are not in this ε: see
+    aggregation`) it sees their sum alone, which takes a linear compressor, or a modular one, which adds noise to
+    its integers, by Rényi divergences at integer orders (`privacy.secure_sum`). Batches are Poisson samples, and the
+    noise is calibrated to all rounds of a training. The trainings that choose the learning rate are not in this ε: see
     `spent`.
 
     Where not all clients take part in a round (`training.taking_part`), they keep no state, and a compressor with a
@@ -132,7 +133,9 @@ class Frontier(Checked):
             pairs |= trainings.pairs(group, compressor)
             reference = pairs.get(Setting(self.privacy.case))
             for setting in group:
-                rows += self._rows(setting, pairs[setting], reference and reference.plain)
+                own = {"accountant": "rdp"} if setting.distributed and compressor.modular else {}
+                found = self._rows(setting, pairs[setting], reference and reference.plain)
+                rows += [row.replace(**own) for row in found]
                 local = pairs.get(setting._replace(distributed=False))
                 if setting.distributed and local:
                     below = int((pairs[setting].compressed.end <= local.plain.end).sum())
@@ -149,7 +152,7 @@ class Frontier(Checked):
 
     def _refusal(self, trainings: PairedTrainings, setting: Setting, compressor: Compressor) -> str:
         """Why the compressor can't be used in a setting; "" if it can."""
-        if setting.distributed and not compressor.linear:
+        if setting.distributed and not (compressor.linear or compressor.modular):
             return f"{type(compressor).__name__} is not linear: the sum of its messages is no function of the noisy sum"
         return refusal(compressor, trainings.clients(setting.case, [0]))
 
