@@ -108,12 +108,14 @@ class Rounds:
         all, unless clients have a memory or weights or images are moving, and there is a single sight.
 
         Raises:
-            Unseen: for the sum of messages that don't add up, and the mean step of several rounds at moving weights or
-                images.
+            Unseen: for the sum of messages that don't add up, or do so modulo a power of two, and the mean step of
+                several rounds at moving weights or images.
         """
         choose("place", place, PLACES)
         if place == "sum" and not self.compressor.adds_up:
             raise Unseen("the messages don't add up: the server needs each of them, see server")
+        if place in ("sum", "another client") and self.compressor.modular:
+            raise Unseen("no attack on sums modulo a power of two is known here; see server")
         if place == "another client" and not self._replies_add_up:
             if self.moving and rounds > 1:
                 raise Unseen("the mean step of several rounds is of gradients at other weights each; see server")
