@@ -21,7 +21,7 @@ def draw(formula: str) -> str:
     if not formula:
         return ""
     # the keyboard can scroll what it can reach; the search has the claim's statement and words
-    opened = '<div class="formula box" tabindex="0" role="group" aria-label="In symbols" data-search-exclude>'
+    opened = '<div class="formula box" tabindex="0" role="group" aria-label="In symbols" data-search-exclude="">'
     return f"{opened}{''.join(map(_line, lines(formula)))}</div>"
 
 
