@@ -57,6 +57,7 @@ SHARED = (
     re.compile(r'<div class="md-search" .*?(?=</nav>\s*</header>)', re.DOTALL),
 )
 MENU = re.compile(r'<ul class="md-nav__list" data-md-scrollfix>.*?</ul>', re.DOTALL)
+LIBRARIES = {"mkdocs": "MkDocs", "latex2mathml": "latex2mathml"}  # of the extra `site`, by module
 FOLDED = ("claims", "tables")  # folders of many pages
 KEPT = re.compile(r"(<(?:pre|script|textarea)\b.*?</(?:pre|script|textarea)>)", re.DOTALL)  # where spaces count
 
@@ -100,8 +101,9 @@ def build(target: Path, root: Path = PROJECT, folder: Path | None = None) -> str
     check_writable(target / "index.html", lambda _: (target / lists.SCRIPT).read_bytes())
     if target.is_dir() and any(target.iterdir()) and not (target / lists.SCRIPT).is_file():
         raise SiteError(f"{target} has files that are of no site of ours, and would be removed; name an empty folder")
-    if not importlib.util.find_spec("mkdocs"):
-        raise SiteError("MkDocs builds the site and is not installed; `make site` installs it")
+    for library, name in LIBRARIES.items():
+        if not importlib.util.find_spec(library):
+            raise SiteError(f"{name} builds the site and is not installed; `make site` installs it")
     with tempfile.TemporaryDirectory() as place:
         source = Path(place) / "source"
         more = transfer_pages(frontiers, Scale("quick", root / "reports"), root / "conf")

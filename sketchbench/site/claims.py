@@ -19,6 +19,7 @@ from sketchbench.report.evidence.statistic import WORDS, axis_names, quantities,
 from sketchbench.report.table import origin
 from sketchbench.site.claim_list import draw_list, shorten, topic_of
 from sketchbench.site.claim_picture import draw_panels
+from sketchbench.site.formula import draw as draw_formula
 from sketchbench.site.page import Asset, Page, table_address
 from sketchbench.site.verdicts import anchor, badge, claim_files, escape, number, prose, typeset
 
@@ -69,6 +70,8 @@ def _claim(
     yield f'<p class="meta">{escape(about)}</p>'
     yield f"## {SAYS.get(claim.role, 'What is claimed')}"
     yield f'<blockquote class="statement">{typeset(claim.statement) or "No statement."}</blockquote>'
+    if claim.formula:
+        yield draw_formula(claim.formula)
     if claim.words:
         yield f"## In words\n\n<p>{typeset(claim.words)}</p>"
     nothing, _, numbers = claim.dataset.partition("none")

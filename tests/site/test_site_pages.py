@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,14 @@ from sketchbench.files import FileError
 from sketchbench.project import PROJECT
 from sketchbench.report import seal
 from sketchbench.report.claim.claims import Claim
+from sketchbench.report.claim.formula import lines
 from sketchbench.report.evidence import statistic
 from sketchbench.report.evidence.outcomes import Scale
 from sketchbench.site import build, claim_list, claims, errata, front, glossary, history, threshold
 from sketchbench.site.claim_picture import draw_panels
 from sketchbench.site.findings import THRESHOLD, read_findings
 from sketchbench.site.page import Page
-from sketchbench.site.verdicts import anchor, badge, number, prose, typeset
+from sketchbench.site.verdicts import anchor, badge, escape, number, prose, typeset
 
 CONF = PROJECT / "conf"
 ALL = list(CLAIMS.values())
@@ -106,6 +108,23 @@ def test_a_verdict_that_both_scales_share_is_drawn_once(tmp_path: Path) -> None:
     assert text.count("<svg") == 1
     assert text.count('class="interval"') == 3
     assert ">paper</text>" in text
+
+
+@pytest.mark.usefixtures("only_s2")
+def test_a_claim_has_its_formula_below_its_statement(scales: list[Scale], monkeypatch: pytest.MonkeyPatch) -> None:
+    """In LaTeX where the converter is missing; as MathML it is tested in tests/site/browser."""
+    monkeypatch.setitem(sys.modules, "latex2mathml.converter", None)
+    text = made(claims, scales)["claims/S2.md"].text
+    (latex,) = lines(next(claim for claim in ALL if claim.id == "S2").formula)
+    assert f"<p><code>{escape(latex)}</code></p>" in text
+    assert text.index("</blockquote>") < text.index('class="formula box"') < text.index("## In words")
+
+
+@pytest.mark.parametrize("missing", ["mkdocs", "latex2mathml"])
+def test_a_library_that_is_missing_is_named(missing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build.importlib.util, "find_spec", lambda name: None if name == missing else name)
+    with pytest.raises(build.SiteError, match=rf"(?i){missing} builds the site and is not installed; `make site`"):
+        build.build(tmp_path / "site")
 
 
 def test_no_task_has_two_topics() -> None:

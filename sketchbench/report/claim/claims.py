@@ -11,6 +11,7 @@ from sketchbench.measure.column import COLUMNS, CONTROLS
 from sketchbench.parameters import choose
 from sketchbench.report.claim.control import KINDS, NegativeControl, read_controls
 from sketchbench.report.claim.criteria import CRITERIA, Settings, Verdict
+from sketchbench.report.claim.formula import check_formula
 
 Entry = TypeVar("Entry")
 Role = Literal["printed", "corrected", "ours", "control", "contract"]
@@ -55,6 +56,7 @@ class Claim:
         paper, place: where it is stated.
         statement: what is claimed, in words and formulas.
         words: the same without formulas; "" where the statement has none.
+        formula: the same in symbols, as LaTeX; "" where it is none. Verdicts do not depend on it.
         dataset: what the studies compute with, in words.
         checks: what must hold.
         expected: the expected verdict by method, `default` for all others; `any` where none can be, as of times.
@@ -80,6 +82,7 @@ class Claim:
     role: Role
     reason: str = ""
     words: str = ""
+    formula: str = ""
     methods: tuple[str, ...] | None = None
     left_out: tuple[str, ...] = ()
     controls: Mapping[str, NegativeControl] = field(default_factory=dict)
@@ -152,7 +155,9 @@ def _order(name: str) -> tuple[str, int, str]:
 
 
 def _claim(content: dict[str, Any]) -> Claim:
-    """The claim of a file's content; ValueError for an unknown criterion or column."""
+    """The claim of a file's content; ValueError for an unknown criterion or column, and a formula that can't be."""
+    if "formula" in content:
+        check_formula(content["formula"])
     studies, scales = content.pop("studies"), content.pop("scales", {})
     elsewhere = {name: {**one, "expected": _by_method(one["expected"])} for name, one in scales.items()}
     parts: dict[str, Any] = {
