@@ -38,6 +38,8 @@ def test_the_image_and_its_label_come_back(view: str) -> None:
 @pytest.mark.parametrize("name", ATTACKS)
 def test_every_attack_recovers_what_is_not_defended(name: str) -> None:
     algorithm = dataclasses.replace(attack(name), label="read")
+    if name == "map_adam":  # which is slower than L-BFGS on a smooth network
+        algorithm = dataclasses.replace(algorithm, evaluations=4000)
     found = algorithm.run(seen("undefended", victim()), 5)
     assert psnr(found.image) > 30
 
