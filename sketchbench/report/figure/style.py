@@ -90,7 +90,7 @@ COMPRESSOR_LOOKS: dict[str, Look] = {
     "diana_random_k": ("Compressors", COLOURS[1], ">", False),
     "power_sgd": ("Compressors", COLOURS[8], ">", True),
     "srht": ("Compressors", COLOURS[2], "D", False),
-    "discrete_srht": ("Compressors", COLOURS[2], "D", True),
+    "discrete_srht": ("Compressors", COLOURS[2], "p", False),
     "count_sketch": ("Compressors", COLOURS[3], "^", False),
     "count_sketch_feedback": ("Compressors", COLOURS[3], "^", True),
     "fetch_sgd": ("Compressors", COLOURS[3], "v", True),
