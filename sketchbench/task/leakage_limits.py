@@ -29,6 +29,7 @@ from sketchbench.run.kept import Kept
 
 CLIENTS = 2  # the victim, and another one
 TINY = 1e-12  # least mean squared error, of 120 dB
+NEGLIGIBLE = 1.0  # dB, the gain up to which several messages count as telling no more than one
 _TRAINED = Kept[str, dict[int, DenseNetworks]](1)
 log = logging.getLogger(__name__)
 
@@ -143,7 +144,7 @@ class LeakageLimits(Checked):
     - `lead`: mean, in dB; bound: 0. `beyond`: the lead less `least`. `short`: `least` less the lead. Bound of both: 0.
     - `leaks` and `visible`: in how many trials the lead is below `least`, or is not; bound: 1/2.
     - `gain`: mean lead less that of the best attack on the first message alone, in dB, for conditions of several
-      messages; bound: `negligible`.
+      messages; bound: NEGLIGIBLE.
     - `accuracy`: mean share of the test images that the networks classify rightly.
     - `read`: in how many trials the label was read rightly, where it is.
 
@@ -155,7 +156,6 @@ class LeakageLimits(Checked):
         training: of the networks.
         local_rate: the learning rate of local steps.
         least: the lead from which on an image counts as visible, in dB.
-        negligible: the gain up to which several messages count as telling no more than one, in dB.
         choosing: trials that choose the attack.
         trials: trials that are judged.
     """
@@ -171,7 +171,6 @@ class LeakageLimits(Checked):
     training: Training
     local_rate: Positive
     least: Positive
-    negligible: Positive
     choosing: Several
     trials: Several
 
@@ -238,7 +237,7 @@ class LeakageLimits(Checked):
             yield Row("read", **columns).counted(int(right.sum()), self.trials)
         if condition.rounds > 1:
             alone = self._attack(name, condition.first).lead[self.choosing :]
-            yield Row("gain", bound=self.negligible, **columns, **seen).mean(lead - alone)
+            yield Row("gain", bound=NEGLIGIBLE, **columns, **seen).mean(lead - alone)
         for kind, one in found.leads.items():
             if kind != CLASS_MEAN:
                 yield Row("own_lead", **columns, attack=kind).mean(one[self.choosing :])

@@ -157,7 +157,6 @@ MOVING = LeakageLimits(
     training=Training(images=50, rate=1.0),
     local_rate=0.1,
     least=3.0,
-    negligible=1.0,
     choosing=2,
     trials=40,
 )

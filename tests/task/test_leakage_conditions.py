@@ -46,7 +46,6 @@ LIMITS = LeakageLimits(
     training=Training(images=4, rate=0.1),
     local_rate=0.1,
     least=3.0,
-    negligible=1.0,
     choosing=2,
     trials=3,
 )
