@@ -11,15 +11,13 @@ PARTS = {"mfrac": 2, "msub": 2, "msup": 2, "mover": 2, "munder": 2, "msubsup": 3
 
 
 def draw(formula: str) -> str:
-    r"""A formula in a box that scrolls by itself where it is too wide, "" where there is none.
+    r"""A formula in a box that scrolls by itself where it is too wide.
 
     Each line is a formula of its own, with its LaTeX beside it for those who copy it. Without the extra `site`, as in
     most tests, the LaTeX stands in its place; `build` makes no site then.
 
     Raises ValueError, in one line, for LaTeX that the converter does not know.
     """
-    if not formula:
-        return ""
     # the keyboard can scroll what it can reach; the search has the claim's statement and words
     opened = '<div class="formula box" tabindex="0" role="group" aria-label="In symbols" data-search-exclude="">'
     return f"{opened}{''.join(map(_line, lines(formula)))}</div>"
