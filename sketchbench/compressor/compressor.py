@@ -1,5 +1,6 @@
 """The compressor: the messages that clients send in a round, and the server's step that they become."""
 
+import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -236,7 +237,7 @@ class Compressor(Checked, ABC):
         """
         raise TypeError(f"{type(self).__name__} adds no noise to its messages; add it to the updates")
 
-    def receive(self, message: Message) -> Message:
+    def receive(self, message: Message, at: At) -> Message:
         """What the server gets of the clients' messages of a phase: their mean where they add up, or else each."""
         return message.mean() if self.adds_up else message
 
@@ -259,7 +260,7 @@ class Compressor(Checked, ABC):
         """
         carried, xp, name = self._admit(x, memory, at), at.kernels.xp, type(self).__name__
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # refused below
-            done = self._exchange(carried, memory, at, receive or self.receive)
+            done = self._exchange(carried, memory, at, receive or functools.partial(self.receive, at=at))
         door.check_sums(name, "the step", done.step, xp)
         for kept in door.arrays(tuple(done.memory)):
             door.check_sums(name, "the memory after the round", kept, xp)

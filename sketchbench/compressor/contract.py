@@ -94,8 +94,9 @@ class Subject:
         server = memory
         for _ in range(self.compressor.phases):
             messages.append(self.compressor.encode(x, memory, at, replies))
-            add = self.compressor.receive if self.compressor.adds_up else Message.mean
-            received = add(messages[-1]) if summed else messages[-1]
+            received = messages[-1]
+            if summed:
+                received = self.compressor.receive(received, at) if self.compressor.adds_up else received.mean()
             reply, server = self.compressor.answer(received, server, at, replies)
             replies.append(reply)
         return messages, replies

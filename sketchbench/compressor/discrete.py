@@ -102,12 +102,12 @@ class DiscreteSRHT(Compressor):
         units, scaled = in_units(x, at)
         return at.kernels.xp.linalg.norm(scaled, axis=2, keepdims=True) * units
 
-    def receive(self, message: Message) -> Message:
+    def receive(self, message: Message, at: At) -> Message:
         """The sum of the clients' messages, integers modulo 2^B, and the number of clients."""
         if CLIENTS in message.parts:
             return message
         ((name, part),) = message.parts.items()
-        xp = part.__array_namespace__()
+        xp = at.kernels.xp
         clients = xp.full((len(part), 1, 1), part.shape[1], dtype="uint32")
         if name == NORM:
             return Message({NORM: part.sum(axis=1, keepdims=True), CLIENTS: clients})
@@ -115,7 +115,7 @@ class DiscreteSRHT(Compressor):
         return Message({CELLS: self._pack(summed, xp), CLIENTS: clients})
 
     def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
-        summed = self.receive(message)
+        summed = self.receive(message, at)
         if replies:
             return Reply(self.decode(summed, at, replies)[:, 0], summed.nbytes), memory
         clients = int(summed.parts[CLIENTS][0, 0, 0])

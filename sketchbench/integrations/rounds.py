@@ -201,7 +201,7 @@ class ServerRounds(_Half):
         compressor, at = self.compressor, At(self._kernels, self._seed, number, 1)
         together = _together(each)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # refused below
-            received = compressor.receive(together)
+            received = compressor.receive(together, at)
             reply, self._memory = compressor.answer(received, self._memory, at, self._replies)
         self._replies.append(reply)
         if len(self._replies) < compressor.phases:

@@ -22,6 +22,7 @@ FAST = ("--slurm-init-seconds-before-status-checks", "1", "--latency-wait", "5")
 NUMPY = ("kernels=numpy",)
 PLUGIN = importlib.util.find_spec("snakemake_executor_plugin_slurm")
 
+sys.path.append(str(ROOT / "tests" / "workflow"))  # where the project's own module is
 _SPEC = importlib.util.spec_from_file_location("small_project", ROOT / "tests" / "workflow" / "conftest.py")
 assert _SPEC is not None
 assert _SPEC.loader is not None
