@@ -1,0 +1,63 @@
+"""The studies that CI measures anew."""
+
+import importlib.util
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from sketchbench.plan import cost
+from sketchbench.project import PROJECT
+
+_SPEC = importlib.util.spec_from_file_location("sample", PROJECT / ".ci" / "sample.py")
+assert _SPEC is not None
+assert _SPEC.loader is not None
+drawing = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(drawing)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Twenty studies, of 1 to 20 seconds each, and one without a cost."""
+    for folder in ("conf/study", "reports/tables"):
+        (tmp_path / folder).mkdir(parents=True)
+    rows = [f"quick,s{number},1,{number},1,1" for number in range(1, 21)]
+    rows += [f"paper,s{number},1,1000,1,1" for number in range(1, 21)]
+    text = "\n".join(["scale,study,runs,seconds,longest,mebibytes", *rows, ""])
+    (tmp_path / "conf" / "costs.csv").write_text(text, encoding="utf-8")
+    for name in (*(f"s{number}" for number in range(1, 21)), "new"):
+        (tmp_path / "conf" / "study" / f"{name}.yaml").touch()
+        (tmp_path / "reports" / "tables" / f"{name}.seal").write_text(name, encoding="utf-8")
+    (tmp_path / "reports" / "tables" / "joined.seal").touch()  # a table of no study of its own
+    return tmp_path
+
+
+def seconds(studies: list[str]) -> int:
+    return sum(int(name[1:]) for name in studies if name != "new")
+
+
+def test_it_takes_its_share_of_the_time_and_what_has_no_cost(root: Path) -> None:
+    drawn = drawing.sample(Fraction(1, 3), root)
+    assert 70 <= seconds(drawn) < 70 + 20  # of 210
+    assert "new" in drawn
+    assert len(drawing.sample(Fraction(1), root)) == 21
+    assert drawing.sample(Fraction(0), root) == ["new"]
+
+
+def test_tables_draw_it(root: Path) -> None:
+    """Each study is drawn by some; the same tables draw the same."""
+    drawn: set[str] = set()
+    different = set()
+    for number in range(30):
+        (root / "reports" / "tables" / "s1.seal").write_text(str(number), encoding="utf-8")
+        one = drawing.sample(Fraction(1, 3), root)
+        assert one == drawing.sample(Fraction(1, 3), root)
+        drawn.update(one)
+        different.add(tuple(one))
+    assert len(drawn) == 21
+    assert len(different) > 20
+
+
+def test_a_share_of_one_is_the_whole_quick_scale() -> None:
+    costs = {study for scale, study in cost.read(PROJECT / "conf" / "costs.csv") if scale == "quick"}
+    assert set(drawing.sample(Fraction(1))) == costs
