@@ -104,8 +104,8 @@ class ImageInversion(Checked, Repeated):
     - `effort`: the attack failed, or took more than `assessment.allowed_effort` times the evaluations of the control.
     - `unmatched`: the loss is above `assessment.matched`.
 
-    Their column `positive_control` has the number of trials in which the attack on the control reaches the level: if
-    it is small, the attack is too weak to judge a defence.
+    Their column `positive_control` has the number of trials in which the attack on the control reaches the level, or,
+    for `better` and `hidden`, is better than the mean image: if it is small, the attack is too weak to judge a defence.
 
     A run can stop between trials when its time limit has passed, but not within one.
 
@@ -229,16 +229,16 @@ class ImageInversion(Checked, Repeated):
         judge = self.assessment
         efforts = zip(attempts, control, strict=True)
         better = judge.better(attempts, guesses)
+        reaches, sees = judge.reached(control), judge.better(control, guesses)
         counts = {
-            "failure": len(attempts) - judge.reached(attempts),
-            "better": better,
-            "hidden": len(attempts) - better,
-            "effort": sum(judge.laborious(one, plain) for one, plain in efforts),
-            "unmatched": sum(one.loss > judge.matched for one in attempts),
+            "failure": (len(attempts) - judge.reached(attempts), reaches),
+            "better": (better, sees),
+            "hidden": (len(attempts) - better, sees),
+            "effort": (sum(judge.laborious(one, plain) for one, plain in efforts), reaches),
+            "unmatched": (sum(one.loss > judge.matched for one in attempts), reaches),
         }
-        for quantity, count in counts.items():
-            row = Row(quantity, **columns, bound=MEDIAN, positive_control=judge.reached(control))
-            yield row.counted(count, len(attempts))
+        for quantity, (count, works) in counts.items():
+            yield Row(quantity, **columns, bound=MEDIAN, positive_control=works).counted(count, len(attempts))
 
     def _picture(self, image: NDArray[np.float64], number: int) -> Values:
         """The columns of the row `picture`, if the images of this trial are kept."""
