@@ -34,8 +34,8 @@ def on_grid(variance: float) -> float:
 def draw(random: np.random.Generator, variance: float, shape: tuple[int, ...]) -> Integers:
     """Draw from N_Z(0, σ²), exactly, by integers alone (Canonne, Kamath and Steinke 2020, Algorithms 1 to 3).
 
-    Draws beyond 40 (⌊σ⌋ + 1) are left out; such a one has a probability below exp(-700). Each takes
-    some 5 microseconds.
+    Draws beyond 40 (⌊σ⌋ + 1) are left out; such a one has a probability below exp(-700). Each takes about a
+    microsecond.
 
     Arguments:
         random: generator of uniform integers.
