@@ -18,6 +18,7 @@ import numba
 import pytest
 from examples import EMULATED, FUZZ, examples
 from hypothesis import settings
+from once import take_folder
 from threadpoolctl import threadpool_limits
 
 from sketchbench import kernels as backends
@@ -65,6 +66,11 @@ def one_thread() -> None:
     """Enough for small problems; workers side by side then don't wait for each other's threads."""
     numba.set_num_threads(1)
     threadpool_limits(limits=1)  # Numba began with as many as there are cores, which torch takes over
+
+
+@pytest.fixture(scope="session", autouse=True)
+def folder_of_all_workers(tmp_path_factory: pytest.TempPathFactory) -> None:
+    take_folder(tmp_path_factory)
 
 
 KNOWN: set[str] = set()  # modules that are no user's

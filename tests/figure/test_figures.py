@@ -15,6 +15,7 @@ from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
+from once import made_once
 from whole_plan import whole_plan
 
 from sketchbench.command.main import main
@@ -47,6 +48,10 @@ MOST_TRIALS = 10
 @cache
 def table(study: str) -> pd.DataFrame:
     """The table of a study at smoke scale, for some methods and very few trials."""
+    return made_once(f"table-{study}", lambda: made_table(study))
+
+
+def made_table(study: str) -> pd.DataFrame:
     frames = []
     for run in whole_plan("smoke").runs[study].values():
         if run.columns["method"] not in KEPT:

@@ -27,10 +27,11 @@ def numbers(draws: Draws) -> Array:
     return np.arange(draws.first, draws.first + draws.operators)
 
 
-def one_by_one(draws: Draws, number_of: Callable[[int], int], d: int, b: int) -> Array:
-    """Operators whose numbers are those of others, which are drawn once each."""
-    wanted, place = np.unique([number_of(int(t)) for t in numbers(draws)], return_inverse=True)
-    return np.concatenate([signs(under(draws, first=int(t), operators=1), d, b) for t in wanted])[place]
+def of_numbers(draws: Draws, number_of: Callable[[int], int], d: int, b: int) -> Array:
+    """Operators whose numbers are those of others, of one stack that has all of them."""
+    wanted = np.array([number_of(int(t)) for t in numbers(draws)])
+    first, last = int(wanted.min()), int(wanted.max())
+    return signs(under(draws, first=first, operators=last - first + 1), d, b)[wanted - first]
 
 
 @dataclass(frozen=True)
@@ -72,12 +73,12 @@ def shared_column(draws: Draws, d: int, b: int) -> Array:
 
 
 def every_500th_again(draws: Draws, d: int, b: int) -> Array:
-    return one_by_one(draws, lambda t: t % 500, d, b)
+    return of_numbers(draws, lambda t: t % 500, d, b)
 
 
 def permuted_by_7(draws: Draws, d: int, b: int) -> Array:
     """Operators 7 apart, in alternate runs of 7, have the same columns in another order."""
-    drawn = one_by_one(draws, lambda t: t - 7 * (t // 7 % 2), d, b)
+    drawn = of_numbers(draws, lambda t: t - 7 * (t // 7 % 2), d, b)
     odd = numbers(draws) // 7 % 2 == 1
     drawn[odd] = drawn[odd][..., ::-1]
     return drawn
@@ -85,7 +86,7 @@ def permuted_by_7(draws: Draws, d: int, b: int) -> Array:
 
 def same_up_to_signs(draws: Draws, d: int, b: int) -> Array:
     """Operators 2i and 2i + 1 differ by random signs of all rows and all columns."""
-    drawn = one_by_one(draws, lambda t: t - t % 2, d, b)
+    drawn = of_numbers(draws, lambda t: t - t % 2, d, b)
     rows, columns = (draws.signs(stream, count).astype(float) for stream, count in ((5, b), (6, d)))
     return drawn * rows[:, :, None] * columns[:, None, :]
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from judging import verdict
 
 from sketchbench.federated import compressed_sensing, iterative_sketching, theorems
-from sketchbench.federated.peers import Table
+from sketchbench.federated.peers import Peer, Peers, Table
 from sketchbench.kernels import load
 from sketchbench.objective.quadratic import Quadratic
 from sketchbench.objective.sparse_gradients import SparseGradients
@@ -18,7 +19,7 @@ from sketchbench.recovery import FIHT, CountSketchMedian, Desketch
 from sketchbench.recovery.control import Nothing
 from sketchbench.sketch import BlockSparseEmbedding, CountSketch, SubsampledHadamard
 from sketchbench.task.communication import Communication
-from sketchbench.task.compressed_sensing import CompressedSensing
+from sketchbench.task.compressed_sensing import CompressedSensing, ShownRound
 from sketchbench.task.consensus import Consensus
 from sketchbench.task.feedback_bound import FeedbackBound
 from sketchbench.task.feedback_identity import FeedbackIdentity
@@ -205,6 +206,27 @@ def test_theorem_1_with_a_step_too_large(monkeypatch: pytest.MonkeyPatch) -> Non
     assert verdict("T11-corrected", rows, "upper_bound") != "holds"
 
 
+@pytest.fixture(scope="module", autouse=True)
+def the_peer_trains_once() -> Iterator[None]:
+    """What is broken here is the algorithm under test; CountSketch beside it knows its rate, k and channel only."""
+    made: dict[str, list[ShownRound]] = {}
+    compete = CompressedSensing._compete
+
+    def once(self: CompressedSensing, name: Peer, peers: Peers, number: int) -> list[ShownRound]:
+        if name != "count_sketch":
+            return compete(self, name, peers, number)
+        algorithm = dataclasses.replace(peers.algorithm, recovery=Nothing(self.k))
+        about = (self.objective, peers.table, peers.seed, self.problem, number, self.rounds, self.points)
+        question = repr((algorithm, *about))
+        if question not in made:
+            made[question] = compete(self, name, peers, number)
+        return made[question]
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(CompressedSensing, "_compete", once)
+        yield
+
+
 def late(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """From the middle of a run on: in so short a one, all algorithms are alike at first."""
     return [row for row in rows if row["round"] >= 75]
@@ -223,7 +245,7 @@ SMALL = dataclasses.replace(
     family=SubsampledHadamard(256, 78, signs=False),
     objective=functools.partial(SPARSE, d=256, clients=20, decay=4.7),
     k=8,
-    rounds=100,
+    rounds=30,
     peers=["noiseless"],
     trials=20,
 )
@@ -248,7 +270,7 @@ def test_noise_in_the_channel_must_be_felt(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_standing_still_is_no_better() -> None:
-    rows = dataclasses.replace(TRAINING, recovery=Nothing, trials=24).run()
+    rows = dataclasses.replace(TRAINING, recovery=Nothing).run()
     assert verdict("T7", late(rows)) == "fails"
     assert verdict("T8", [row for row in rows if row["quantity"] == "share"]) == "fails"
 
