@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Print some of the quick scale's studies, separated by commas: as many as take a SHARE (1/3) of its time, and all
-without a cost in conf/costs.csv.
+"""Print some of the quick scale's studies, separated by commas: contracts, which go with all studies, all without a cost
+in conf/costs.csv, and as many others as take a SHARE (1/3) of the time.
 
 The committed tables draw them, by their seals, so that each change of tables draws others, and a run can be repeated.
 A study whose committed table is not what the code gives is among them with a probability of a third, n of such studies
@@ -25,13 +25,18 @@ def sample(share: Fraction, root: Path = ROOT) -> list[str]:
     drawn_by = hashlib.sha256(b"".join(seal.read_bytes() for seal in seals)).hexdigest()
     studies = {seal.stem for seal in seals} & {file.stem for file in (root / "conf" / "study").glob("*.yaml")}
     order = sorted(studies, key=lambda study: hashlib.sha256(f"{drawn_by} {study}".encode()).hexdigest())
-    chosen = [study for study in order if study not in costs]
-    left = sum(costs.values()) * share
+    always = {study for study in studies if "\nalways: true\n" in _text(root / "conf" / "study" / f"{study}.yaml")}
+    chosen = [study for study in order if study in always or study not in costs]
+    left = sum(costs.values()) * share - sum(costs.get(study, 0.0) for study in always)
     for study in order:
-        if study in costs and left > 0:
+        if study not in chosen and left > 0:
             chosen.append(study)
             left -= costs[study]
     return sorted(chosen)
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -18,30 +18,32 @@ _SPEC.loader.exec_module(drawing)
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Twenty studies, of 1 to 20 seconds each, and one without a cost."""
+    """Twenty studies, of 1 to 20 seconds each, one without a cost, and a contract of 6 seconds."""
     for folder in ("conf/study", "reports/tables"):
         (tmp_path / folder).mkdir(parents=True)
     rows = [f"quick,s{number},1,{number},1,1" for number in range(1, 21)]
+    rows += ["quick,contract,2,3,4,1"]
     rows += [f"paper,s{number},1,1000,1,1" for number in range(1, 21)]
     text = "\n".join(["scale,study,runs,seconds,longest,mebibytes", *rows, ""])
     (tmp_path / "conf" / "costs.csv").write_text(text, encoding="utf-8")
-    for name in (*(f"s{number}" for number in range(1, 21)), "new"):
-        (tmp_path / "conf" / "study" / f"{name}.yaml").touch()
+    for name in (*(f"s{number}" for number in range(1, 21)), "new", "contract"):
+        always = "always: true\n" if name == "contract" else ""
+        (tmp_path / "conf" / "study" / f"{name}.yaml").write_text(f"task: some\n{always}", encoding="utf-8")
         (tmp_path / "reports" / "tables" / f"{name}.seal").write_text(name, encoding="utf-8")
     (tmp_path / "reports" / "tables" / "joined.seal").touch()  # a table of no study of its own
     return tmp_path
 
 
 def seconds(studies: list[str]) -> int:
-    return sum(int(name[1:]) for name in studies if name != "new")
+    return sum(int(name[1:]) for name in studies if name.startswith("s"))
 
 
-def test_it_takes_its_share_of_the_time_and_what_has_no_cost(root: Path) -> None:
+def test_it_takes_its_share_of_the_time_contracts_and_what_has_no_cost(root: Path) -> None:
     drawn = drawing.sample(Fraction(1, 3), root)
-    assert 70 <= seconds(drawn) < 70 + 20  # of 210
-    assert "new" in drawn
-    assert len(drawing.sample(Fraction(1), root)) == 21
-    assert drawing.sample(Fraction(0), root) == ["new"]
+    assert 66 <= seconds(drawn) < 66 + 20  # of 210, with the contract 72 of 216
+    assert {"new", "contract"} <= set(drawn)
+    assert len(drawing.sample(Fraction(1), root)) == 22
+    assert drawing.sample(Fraction(0), root) == ["contract", "new"]
 
 
 def test_tables_draw_it(root: Path) -> None:
@@ -54,7 +56,7 @@ def test_tables_draw_it(root: Path) -> None:
         assert one == drawing.sample(Fraction(1, 3), root)
         drawn.update(one)
         different.add(tuple(one))
-    assert len(drawn) == 21
+    assert len(drawn) == 22
     assert len(different) > 20
 
 
