@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Print some of the quick scale's studies, separated by commas: contracts, which go with all studies, all without a cost
-in conf/costs.csv, and as many others as take a SHARE (1/3) of the time.
+"""Print some of the quick scale's studies, separated by commas: contracts, which go with all studies, all that have no
+cost in conf/costs.csv, and of the others as many as take a SHARE (1/3) of the time.
 
 The committed tables draw them, by their seals, so that each change of tables draws others, and a run can be repeated.
 A study whose committed table is not what the code gives is among them with a probability of a third, n of such studies
