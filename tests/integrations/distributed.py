@@ -1,6 +1,7 @@
 """A few steps of two processes of DistributedDataParallel, started by torchrun: each writes what it sent and got."""
 
 import io
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -163,3 +164,4 @@ def main(folder: Path, names: list[str]) -> None:
 
 if __name__ == "__main__":
     main(Path(sys.argv[1]), sys.argv[2:])
+    os._exit(0)  # torch's threads, which are still there, sometimes abort a process that leaves its interpreter
