@@ -9,6 +9,8 @@ from typing import TypeVar
 
 import pytest
 
+from sketchbench.files import write_bytes
+
 Made = TypeVar("Made")
 _FOLDERS: list[Path] = []  # of this run of the tests, once it is known
 
@@ -35,7 +37,5 @@ def made_once(name: str, make: Callable[[], Made]) -> Made:
         if path.exists():
             return pickle.loads(path.read_bytes())
         made = make()
-        part = path.with_suffix(".part")
-        part.write_bytes(pickle.dumps(made))
-        part.rename(path)
+        write_bytes(path, pickle.dumps(made))
         return made

@@ -17,6 +17,7 @@ from sketchbench.objective.quadratic import Quadratic
 from sketchbench.objective.sparse_gradients import SparseGradients
 from sketchbench.recovery import FIHT, CountSketchMedian, Desketch
 from sketchbench.recovery.control import Nothing
+from sketchbench.run.kept import Kept
 from sketchbench.sketch import BlockSparseEmbedding, CountSketch, SubsampledHadamard
 from sketchbench.task.communication import Communication
 from sketchbench.task.compressed_sensing import CompressedSensing, ShownRound
@@ -209,7 +210,7 @@ def test_theorem_1_with_a_step_too_large(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.fixture(scope="module", autouse=True)
 def the_peer_trains_once() -> Iterator[None]:
     """What is broken here is the algorithm under test; CountSketch beside it knows its rate, k and channel only."""
-    made: dict[str, list[ShownRound]] = {}
+    made: Kept[str, list[ShownRound]] = Kept(1000)
     compete = CompressedSensing._compete
 
     def once(self: CompressedSensing, name: Peer, peers: Peers, number: int) -> list[ShownRound]:
@@ -217,10 +218,7 @@ def the_peer_trains_once() -> Iterator[None]:
             return compete(self, name, peers, number)
         algorithm = dataclasses.replace(peers.algorithm, recovery=Nothing(self.k))
         about = (self.objective, peers.table, peers.seed, self.problem, number, self.rounds, self.points)
-        question = repr((algorithm, *about))
-        if question not in made:
-            made[question] = compete(self, name, peers, number)
-        return made[question]
+        return made.of(repr((algorithm, *about)), lambda: compete(self, name, peers, number))
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(CompressedSensing, "_compete", once)

@@ -21,6 +21,7 @@ from sketchbench.attack.view import View
 from sketchbench.dataset import digits
 from sketchbench.federated.private_sketching import PrivateSketching
 from sketchbench.model.networks import sigmoid_cnn
+from sketchbench.run.kept import Kept
 from sketchbench.sketch import CountSketch, Identity
 from sketchbench.task.inversion import Assessment, Case, ImageInversion
 from sketchbench.task.private_inversion import PrivateInversion
@@ -48,16 +49,14 @@ def common(family: Any, **changes: Any) -> dict[str, Any]:
 @pytest.fixture(scope="module", autouse=True)
 def controls_are_attacked_once() -> Iterator[None]:
     """What is broken here is in defences, and controls have none: `undefended`, and the biases without noise."""
-    made: dict[str, Values] = {}
+    made: Kept[str, Values] = Kept(1000)
     attacked = ImageInversion._attack
 
     def once(self: Any, case: Case, victim: Victim, number: int) -> Values:
         if case.name != "control":
             return attacked(self, case, victim, number)
         question = repr((self.attack, self.model, self.seed, self.family, number, case))
-        if question not in made:
-            made[question] = attacked(self, case, victim, number)
-        return made[question]
+        return made.of(question, lambda: attacked(self, case, victim, number))
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(ImageInversion, "_attack", once)

@@ -14,6 +14,7 @@ from sketchbench.attack.property_batches import PropertyBatches
 from sketchbench.attack.watched_training import Observations, Phases, WatchedTraining
 from sketchbench.dataset import digits
 from sketchbench.model.networks import mlp
+from sketchbench.run.kept import Kept
 from sketchbench.sketch import CountSketch
 from sketchbench.task.property_inference import PropertyInference
 
@@ -29,8 +30,8 @@ SOUND = PropertyInference(
 )
 
 
-PLAIN: dict[int, dict[str, Observations]] = {}  # what is seen of plain trainings, by their seeds
-FOUND: dict[int, dict[str, float]] = {}  # what attackers find in it, by the seeds of their forests
+PLAIN: Kept[int, dict[str, Observations]] = Kept(1000)  # what is seen of plain trainings, by their seeds
+FOUND: Kept[int, dict[str, float]] = Kept(1000)  # what attackers find in it, by the seeds of their forests
 
 
 @pytest.fixture
@@ -41,17 +42,12 @@ def plain_trainings_once(monkeypatch: pytest.MonkeyPatch) -> None:
     def trained(self: Any, parties: Any, truth: Any, seed: int, *, blind: bool, device: Any) -> Any:
         if blind:
             return run(self, parties, truth, seed, blind=blind, device=device)
-        if seed not in PLAIN:
-            PLAIN[seed] = run(self, parties, truth, seed, blind=blind, device=device)
-        return PLAIN[seed]
+        return PLAIN.of(seed, lambda: run(self, parties, truth, seed, blind=blind, device=device))
 
     def attacked(self: Any, seen: Observations, truth: Any, seed: int) -> dict[str, float]:
-        attackers = [one for training in PLAIN.values() for one in training.values()]
-        if not any(seen is one for one in attackers):
+        if not any(seen is one for training in PLAIN.values() for one in training.values()):
             return areas(self, seen, truth, seed)
-        if seed not in FOUND:
-            FOUND[seed] = areas(self, seen, truth, seed)
-        return FOUND[seed]
+        return FOUND.of(seed, lambda: areas(self, seen, truth, seed))
 
     monkeypatch.setattr(WatchedTraining, "run", trained)
     monkeypatch.setattr(PropertyInference, "_areas", attacked)
