@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Print some of the quick scale's studies, separated by commas: contracts, which go with all studies, all that have no
 cost in conf/costs.csv, and of the others as many as take a SHARE (1/3) of the time.
 
@@ -7,36 +6,33 @@ A study whose committed table is not what the code gives is among them with a pr
 with one of 1 - (2/3)^n; that all tables are of this code and config, `check --current` tells without a run.
 """
 
-import csv
 import hashlib
 import sys
 from fractions import Fraction
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from sketchbench.config import study
+from sketchbench.plan import cost
+from sketchbench.project import PROJECT
+
+SCALE = "quick"
 
 
-def sample(share: Fraction, root: Path = ROOT) -> list[str]:
+def sample(share: Fraction, root: Path = PROJECT) -> list[str]:
     """The studies drawn, by name."""
-    with (root / "conf" / "costs.csv").open(encoding="utf-8", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["scale"] == "quick"]
-    costs = {row["study"]: float(row["runs"]) * float(row["seconds"]) for row in rows}
+    conf = root / "conf"
+    known = {key.study: one.runs * one.seconds for key, one in cost.read(conf / "costs.csv").items() if key[0] == SCALE}
     seals = sorted((root / "reports" / "tables").glob("*.seal"))
     drawn_by = hashlib.sha256(b"".join(seal.read_bytes() for seal in seals)).hexdigest()
-    studies = {seal.stem for seal in seals} & {file.stem for file in (root / "conf" / "study").glob("*.yaml")}
-    order = sorted(studies, key=lambda study: hashlib.sha256(f"{drawn_by} {study}".encode()).hexdigest())
-    always = {study for study in studies if "\nalways: true\n" in _text(root / "conf" / "study" / f"{study}.yaml")}
-    chosen = [study for study in order if study in always or study not in costs]
-    left = sum(costs.values()) * share - sum(costs.get(study, 0.0) for study in always)
-    for study in order:
-        if study not in chosen and left > 0:
-            chosen.append(study)
-            left -= costs[study]
+    studies = {seal.stem for seal in seals} & set(study.names(conf))
+    always = {name for name in studies if study.read(conf, name, SCALE).always}
+    chosen = always | (studies - known.keys())
+    left = sum(known.values()) * share - sum(known.get(name, 0.0) for name in always)
+    for name in sorted(studies - chosen, key=lambda name: hashlib.sha256(f"{drawn_by} {name}".encode()).hexdigest()):
+        if left > 0:
+            chosen.add(name)
+            left -= known[name]
     return sorted(chosen)
-
-
-def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -21,14 +21,14 @@ def root(tmp_path: Path) -> Path:
     """Twenty studies, of 1 to 20 seconds each, one without a cost, and a contract of 6 seconds."""
     for folder in ("conf/study", "reports/tables"):
         (tmp_path / folder).mkdir(parents=True)
-    rows = [f"quick,s{number},1,{number},1,1" for number in range(1, 21)]
+    rows = [f"quick,s{number},1,{number},{number},1" for number in range(1, 21)]
     rows += ["quick,contract,2,3,4,1"]
-    rows += [f"paper,s{number},1,1000,1,1" for number in range(1, 21)]
+    rows += [f"paper,s{number},1,1000,1000,1" for number in range(1, 21)]
     text = "\n".join(["scale,study,runs,seconds,longest,mebibytes", *rows, ""])
     (tmp_path / "conf" / "costs.csv").write_text(text, encoding="utf-8")
     for name in (*(f"s{number}" for number in range(1, 21)), "new", "contract"):
-        always = "always: true\n" if name == "contract" else ""
-        (tmp_path / "conf" / "study" / f"{name}.yaml").write_text(f"task: some\n{always}", encoding="utf-8")
+        text = "task: moments\nsketch: all\n" + "always: true\n" * (name == "contract")
+        (tmp_path / "conf" / "study" / f"{name}.yaml").write_text(text, encoding="utf-8")
         (tmp_path / "reports" / "tables" / f"{name}.seal").write_text(name, encoding="utf-8")
     (tmp_path / "reports" / "tables" / "joined.seal").touch()  # a table of no study of its own
     return tmp_path
