@@ -110,6 +110,27 @@ def test_the_nearest_network_answers() -> None:
     assert advise.advise(Question(1e5, 60_000), both).measured.startswith("MNIST, 199,210 parameters, 10 clients")
 
 
+def test_what_diverged_is_no_choice() -> None:
+    lost = FRONTIER["method"].eq("top_k") & FRONTIER["compression"].eq(16)
+    frontier = FRONTIER.assign(accuracy=FRONTIER["accuracy"].mask(lost, 0.0))
+    chosen = advise.advise(Question(3760, made_up.D), frontier).choices
+    assert set(zip(chosen["method"], chosen["compression"], strict=True)) == {("srht", 16), ("top_k", 64)}
+    small = frontier["accuracy"].notna() & frontier["compression"].ne(1)
+    nothing = frontier.assign(accuracy=frontier["accuracy"].mask(small, 0.0))
+    with pytest.raises(AdviceError, match=r"the least that was measured is 1/1: at least 30080 bytes"):
+        advise.advise(Question(3760, made_up.D), nothing)
+
+
+def test_choices_that_do_not_reach_the_target_are_said_to_be_short_of_it() -> None:
+    question, small = Question(1000, made_up.D), FRONTIER["compression"].eq(64)
+    short = FRONTIER.assign(reached=FRONTIER["reached"].mask(small, 12))
+    assert not any("the target" in note for note in advise.advise(question, FRONTIER).notes)
+    said = "With none of these does the median training reach the target"
+    assert advise.advise(question, short).notes[-1] == f"{said}. Top_K at 1/16 does, with 3,760 bytes."
+    never = short.assign(reached=0)
+    assert advise.advise(question, never).notes[-1] == f"{said}, nor with any other that was measured."
+
+
 @pytest.mark.parametrize(
     ("question", "said"),
     [

@@ -120,7 +120,7 @@ def advise(question: Question, frontier: pd.DataFrame) -> Answer:
         raise AdviceError(f"no compressor was measured there; {' '.join(notes)}")
     fitting = fit(rows, question.nbytes / full, question.way)
     if fitting.empty:
-        least = shares(rows, question.way).min()
+        least = shares(trained(rows), question.way).min()
         raise AdviceError(
             f"{question.nbytes:g} bytes {what} for {question.parameters} parameters are "
             f"1/{full / question.nbytes:.3g} of all, and the least that was measured is 1/{1 / least:.3g}: at least "
@@ -131,12 +131,31 @@ def advise(question: Question, frontier: pd.DataFrame) -> Answer:
     if level.any():
         which = " and ".join(str(place) for place, same in enumerate(level, 2) if same)
         notes.append(f"The interval of 1 overlaps with that of {which}: which is more accurate is open.")
+    if (choices["reached"] <= choices["trials"] / 2).all():
+        notes.append(_out_of_reach(rows, question, full))
     return Answer(choices, described(first), notes)
+
+
+def _out_of_reach(rows: pd.DataFrame, question: Question, full: float) -> str:
+    """That no choice reaches the target, and what does with the fewest bytes."""
+    said = "With none of these does the median training reach the target"
+    reaching = rows[rows["reached"] > rows["trials"] / 2]
+    if reaching.empty:
+        return f"{said}, nor with any other that was measured."
+    own = shares(reaching, question.way)
+    least = reaching.loc[own.idxmin()]
+    return f"{said}. {least['label']} at 1/{least['compression']:g} does, with {math.ceil(own.min() * full):,} bytes."
+
+
+def trained(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows whose trainings did not all diverge: those have the accuracy 0."""
+    return rows[rows["accuracy"] > 0]
 
 
 def fit(rows: pd.DataFrame, share: float, way: str = "both") -> pd.DataFrame:
     """The rows of one setting whose bytes are at most this share of those without compression: of each compressor the
-    one with the most bytes, the most accurate first."""
+    one with the most bytes that trained at all, the most accurate first."""
+    rows = trained(rows)
     own = shares(rows, way)
     rows = rows.assign(_share=own)[own <= share * (1 + 1e-9)]
     rows = rows.sort_values("_share", ascending=False, kind="stable").drop_duplicates("method")
