@@ -56,8 +56,19 @@ def test_the_bytes_that_a_finding_names() -> None:
     named = [
         int(text.replace(",", "")) for text in re.findall(r"\b\d+,\d{3}\b", f"{finding.measured} {finding.conditions}")
     ]
-    cells = [("top_k", 16), ("sign", 16), ("none", 1), ("power_sgd", 4), ("eden", 64), ("fiht", 4)]
-    assert named == [*(int(both[cell]) for cell in cells), 3760, 668426]
+    cells = [("none", 1), ("sign", 16), ("eden", 64), ("top_k", 16), ("power_sgd", 4), ("fiht", 4)]
+    assert named == [*(int(both[cell]) for cell in cells), 199210, 3760, 668426]
+
+
+def test_the_losses_that_a_finding_names_at_the_size_of_mnist() -> None:
+    table = pd.read_csv(ROOT / "reports" / "paper" / "frontier.csv")
+    table = table[(table["case"] == "iid") & (table["d"] == 199210) & table["epsilon"].isna() & table["refused"].isna()]
+    loss = table[table["data"] == "MNIST"].set_index(["method", "compression"])["loss"]
+    (finding,) = (finding for finding in FINDINGS if finding.id == "bytes")
+    named = [int(text) for text in re.findall(r"(\d+) %", finding.measured)]
+    assert named == [1, round(100 * loss["fetch_sgd", 64]), round(100 * loss["fiht", 64])]
+    assert loss["eden", 256] < 0.0005
+    assert max(loss["srht", 64], loss["count_sketch", 64]) < 0.01
 
 
 def test_another_verdict_contradicts(verdicts: pd.DataFrame) -> None:
