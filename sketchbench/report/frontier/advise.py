@@ -143,7 +143,7 @@ def _out_of_reach(rows: pd.DataFrame, question: Question, full: float) -> str:
     if reaching.empty:
         return f"{said}, nor with any other that was measured."
     own = shares(reaching, question.way)
-    least = reaching.loc[own.idxmin()]
+    least = reaching.iloc[int(own.argmin())]
     return f"{said}. {least['label']} at 1/{least['compression']:g} does, with {math.ceil(own.min() * full):,} bytes."
 
 
