@@ -123,11 +123,11 @@ def test_what_diverged_is_no_choice() -> None:
 
 def test_choices_that_do_not_reach_the_target_are_said_to_be_short_of_it() -> None:
     question, small = Question(1000, made_up.D), FRONTIER["compression"].eq(64)
-    short = FRONTIER.assign(reached=FRONTIER["reached"].mask(small, 12))
+    short = FRONTIER.assign(rounds_to_target=FRONTIER["rounds_to_target"].mask(small))
     assert not any("the target" in note for note in advise.advise(question, FRONTIER).notes)
     said = "With none of these does the median training reach the target"
     assert advise.advise(question, short).notes[-1] == f"{said}. Top_K at 1/16 does, with 3,760 bytes."
-    never = short.assign(reached=0)
+    never = short.assign(rounds_to_target=pd.NA)
     assert advise.advise(question, never).notes[-1] == f"{said}, nor with any other that was measured."
 
 

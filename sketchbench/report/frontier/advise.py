@@ -131,7 +131,7 @@ def advise(question: Question, frontier: pd.DataFrame) -> Answer:
     if level.any():
         which = " and ".join(str(place) for place, same in enumerate(level, 2) if same)
         notes.append(f"The interval of 1 overlaps with that of {which}: which is more accurate is open.")
-    if (choices["reached"] <= choices["trials"] / 2).all():
+    if choices["reached"].notna().all() and choices["rounds_to_target"].isna().all():
         notes.append(_out_of_reach(rows, question, full))
     return Answer(choices, described(first), notes)
 
@@ -139,7 +139,7 @@ def advise(question: Question, frontier: pd.DataFrame) -> Answer:
 def _out_of_reach(rows: pd.DataFrame, question: Question, full: float) -> str:
     """That no choice reaches the target, and what does with the fewest bytes."""
     said = "With none of these does the median training reach the target"
-    reaching = rows[rows["reached"] > rows["trials"] / 2]
+    reaching = rows[rows["rounds_to_target"].notna()]
     if reaching.empty:
         return f"{said}, nor with any other that was measured."
     own = shares(reaching, question.way)
