@@ -138,3 +138,34 @@ class SampledHadamard(Sampled):
 
     def _spread(self, y: Array, room: Array) -> Array:
         return self.kernels.spread_hadamard(self._rows, y, self._scale, room)
+
+
+class ShuffledSamples(SampledHadamard):
+    """`SampledHadamard` whose rows come in an order of their own: kernels take them ascending, and entries are permuted
+    outside.
+
+    Arguments:
+        order: of row i the place among the sampled rows, ascending, int32 (T, b); the others as of `Sampled`.
+    """
+
+    def __init__(self, *arguments: Any, order: Array) -> None:
+        super().__init__(*arguments)
+        self._order = order[:, None, :]
+        self._places = self.kernels.xp.argsort(self._order, axis=-1).astype(order.dtype)
+
+    def _select(self, mask: Array) -> Sketch:
+        return super()._select(mask)._changed(_order=self._order[mask], _places=self._places[mask])
+
+    def _join(self, others: Sequence[Any]) -> Sketch:
+        join, every = self.kernels.xp.concatenate, (self, *others)
+        order, places = (join([vars(one)[name] for one in every]) for name in ("_order", "_places"))
+        return super()._join(others)._changed(_order=order, _places=places)
+
+    def _sample(self, padded: Array) -> Array:
+        return self.kernels.collect(super()._sample(padded), self._order)
+
+    def _sample_sparse(self, terms: list[tuple[Array, Array]], room: Array) -> Array:
+        return self.kernels.collect(super()._sample_sparse(terms, room), self._order)
+
+    def _spread(self, y: Array, room: Array) -> Array:
+        return super()._spread(self.kernels.collect(y, self._places), room)

@@ -3,12 +3,12 @@
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any
 
 from sketchbench.kernels import Array, Kernels
 from sketchbench.sketch.draws import BUCKETS, ROWS, SIGNS, Draws
 from sketchbench.sketch.family import Family, require
-from sketchbench.sketch.sampled import Sampled, SampledHadamard
+from sketchbench.sketch.sampled import Sampled, SampledHadamard, ShuffledSamples
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,6 @@ class SubsampledTransform(Family):
         signs: False for D = I, the sensing matrix of tang2021 Proposition 1, for sparse vectors. E[RᵀR] = I holds, but
             the variance for a given vector may be much larger.
     """
-
-    operator: ClassVar[type[Sampled]] = Sampled
 
     replacement: bool = False
     signs: bool = True
@@ -52,7 +50,11 @@ class SubsampledTransform(Family):
         signs = draws.signs(SIGNS, self.d) if self.signs else None
         scale = (self.n / self.b) ** 0.5
         transforms = self._transforms(draws.kernels)
-        return self.operator(draws.kernels, self.d, self.n, rows, scale, signs, *transforms)
+        return self._made(draws, draws.kernels, self.d, self.n, rows, scale, signs, *transforms)
+
+    def _made(self, draws: Draws, *arguments: Any) -> Sampled:
+        """The operators with these arguments of `Sampled`."""
+        return Sampled(*arguments)
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,6 @@ class SubsampledHadamard(SubsampledTransform):
         pad: False refuses a d that is no power of two.
     """
 
-    operator: ClassVar[type[Sampled]] = SampledHadamard
-
     pad: bool = True
 
     @property
@@ -91,16 +91,16 @@ class SubsampledHadamard(SubsampledTransform):
     def _transforms(self, kernels: Kernels) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
         return kernels.walsh_hadamard, kernels.walsh_hadamard
 
+    def _made(self, draws: Draws, *arguments: Any) -> Sampled:
+        return SampledHadamard(*arguments)
+
 
 @dataclass(frozen=True)
 class ShuffledHadamard(SubsampledHadamard):
     """`SubsampledHadamard` with its rows in a random order, which the key hides from who sees sketches without it."""
 
-    def _draw(self, draws: Draws) -> Sampled:
-        sampled = super()._draw(draws)
-        order = draws.permutation(BUCKETS, self.b)[:, None]  # a stream of its own
-        sampled._rows = draws.kernels.xp.take_along_axis(sampled._rows, order, axis=-1)
-        return sampled
+    def _made(self, draws: Draws, *arguments: Any) -> Sampled:
+        return ShuffledSamples(*arguments, order=draws.permutation(BUCKETS, self.b))  # a stream of its own
 
 
 @dataclass(frozen=True)

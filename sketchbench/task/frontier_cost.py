@@ -50,7 +50,7 @@ class FrontierCost(Checked):
         layers: numbers of inputs, hidden units and classes of the perceptron.
         clients: of a round.
         batch: records in the batch of a client.
-        rounds: the number of rounds that are timed, after one that is not.
+        trials: the number of rounds that are timed, after one that is not.
     """
 
     compressor: MakeCompressor
@@ -61,7 +61,7 @@ class FrontierCost(Checked):
     layers: NonEmptyList[Count]
     clients: Count
     batch: Count
-    rounds: Several
+    trials: Several
 
     def run(self) -> list[Row]:
         """Time the rounds; returns the five rows."""
@@ -72,7 +72,7 @@ class FrontierCost(Checked):
             return [Row("client_time", d=layout.d).without_number("refused", str(error))]
         plain = Plain(layout, byte_limit(layout, 1))
         sides = {name: _Timed(made) for name, made in (("plain", plain), ("compressed", compressor))}
-        seconds = np.array([self._round(number, layout, sides) for number in range(self.rounds + 1)])[1:]
+        seconds = np.array([self._round(number, layout, sides) for number in range(self.trials + 1)])[1:]
         gradient, plain_client, plain_server, client, server = seconds.T
         clients = (gradient + client) / (gradient + plain_client)
         whole = (gradient + client + server) / (gradient + plain_client + plain_server)

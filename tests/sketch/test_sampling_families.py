@@ -5,12 +5,14 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.linalg
-from drawn import draws, stack
+from drawn import KEY, draws, stack
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
+from sketchbench import kernels as backends
 from sketchbench.sketch import SubsampledCosine, SubsampledHadamard, UniformSampling
 from sketchbench.sketch.draws import ROWS, SIGNS
+from sketchbench.sketch.transform import ShuffledHadamard
 
 REPLACEMENT = pytest.mark.parametrize("replacement", [False, True])
 
@@ -53,6 +55,27 @@ def test_srct(d: int, b: int, replacement: bool) -> None:
 def test_all_rows_make_an_orthogonal_matrix(family: Any) -> None:
     for R in stack(family, 5):
         np.testing.assert_allclose(R @ R.T, np.eye(family.b), atol=1e-14)
+
+
+@pytest.mark.parametrize("d", [12, 70_000])  # of a block of the fast transform, and of several
+def test_shuffled_rows_are_those_of_srht_in_another_order(d: int) -> None:
+    kernels, b, x = backends.load("auto"), 8, np.random.default_rng(0).standard_normal((2, 1, d)).astype("float32")
+    x[..., 5:] = 0
+    kinds = [kind(d, b, signs=False) for kind in (SubsampledHadamard, ShuffledHadamard)]
+    ordered, shuffled = (kind.draw(KEY, operators=2, kernels=kernels) for kind in kinds)
+    vectors, places = kernels.asarray(x), kernels.asarray(np.tile(np.arange(5, dtype="int32"), (2, 1)))
+    mask = kernels.asarray(np.array([False, True]))
+    joined = [kind.draw(KEY, kernels=kernels).join([kind.draw(KEY + 1, kernels=kernels)]) for kind in kinds]
+    for one, other in ((ordered, shuffled), (ordered.select(mask), shuffled.select(mask)), joined):
+        own = vectors[: one.operators]
+        y, z = (kernels.to_numpy(each.sketch(own)) for each in (one, other))
+        order = np.argsort(np.argsort(z, axis=-1), axis=-1)
+        assert np.array_equal(np.take_along_axis(np.sort(y, axis=-1), order, axis=-1), z)
+        assert (y != z).any()
+        sparse = kernels.to_numpy(other.sketch_sparse((places[: one.operators], own[:, 0, :5])))
+        np.testing.assert_allclose(sparse, z[:, 0], rtol=1e-4, atol=1e-6)
+        back = [kernels.to_numpy(each.desketch(kernels.asarray(part))) for each, part in ((one, y), (other, z))]
+        np.testing.assert_allclose(*back, rtol=1e-4, atol=1e-6)
 
 
 def test_replacement_repeats_rows() -> None:
