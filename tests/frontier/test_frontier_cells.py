@@ -140,7 +140,7 @@ def test_configs_say_what_trainings_are_of(study: str) -> None:
     assert said.clients["iid"] == 10
     assert (said.clients["sampled"] == 1000) == (study == SAMPLED)
     assert said.taking_part == {"sampled": 10}
-    command = said.command("top_k", 16.0)
+    command = said.command("top_k", 64.0)
     assert command.startswith("sketchbench run task=frontier compressor=top_k scale=paper dataset@task.dataset=")
-    assert command.endswith("task.compression=16")
+    assert command.endswith("task.compression=64")
     assert ("task.training.cases=[sampled]" in command) == (study == SAMPLED)
