@@ -38,8 +38,9 @@ class PowerSGD(Compressor):
     factors would not be smaller, are sent uncompressed. As in the authors' code, a client's new memory is
     its update plus its memory, less the step. A convolution's filters are a matrix with a row for each output.
 
-    Columns of Q that are no more than rounding beside the others, as after an update of zeros or of low rank, start
-    again from the random columns of the first round: from zeros, nothing would ever be sent.
+    Columns of Q that are no more than rounding beside the others, and all that are beside those of the round before, as
+    after an update of zeros or of low rank, start again from the random columns of the first round: of an update in
+    other rows and columns, zeros would never send anything, and neither would what rounding left in the old ones.
     """
 
     adds_up: ClassVar[bool] = True
@@ -133,7 +134,14 @@ class PowerSGD(Compressor):
             images = [mean.parts[f"left{i}"][:, 0] for i in range(len(self.matrices))]
             return Reply(Opening(memory.server, images), mean.nbytes), memory
         rights = [mean.parts[f"right{i}"][:, 0] for i in range(len(self.matrices))]
-        return Reply(self.decode(mean, at, replies)[:, 0], mean.nbytes), memory._replace(server=rights)
+        kept = [self._kept(*one, at) for one in zip(self.matrices, memory.server, rights, strict=True)]
+        return Reply(self.decode(mean, at, replies)[:, 0], mean.nbytes), memory._replace(server=kept)
+
+    @staticmethod
+    def _kept(matrix: Table, before: Array, right: Array, at: At) -> Array:
+        """Q (T, m, r); zeros for one that is no more than rounding beside that of the round before."""
+        largest, before = (abs(q).max(axis=(1, 2), keepdims=True) for q in (right, before))
+        return at.kernels.xp.where(largest <= max(matrix.n, matrix.m) * EPSILON * before, 0, right)
 
     def delivery(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         """The step (T, 1, d), which each client subtracts from its memory."""

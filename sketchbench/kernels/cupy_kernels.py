@@ -428,6 +428,27 @@ __global__ void compact(const real* __restrict__ x HOLDS(rows * d), i64 rows, i6
     }
 }
 
+// Inner products: a block sums its part of a row.
+template <class real>
+__global__ void inner(const real* u HOLDS(blocks / parts * d), const real* v HOLDS(blocks / parts * d),
+                      i64 d, i64 parts, double* sums HOLDS(blocks)) {
+    const i64 n = blockIdx.x / parts, part = blockIdx.x % parts;
+    double sum = 0;
+    for (i64 j = part * blockDim.x + threadIdx.x; j < d; j += parts * blockDim.x)
+        sum += (double)u[n * d + j] * (double)v[n * d + j];
+    const double total = reduce<THREADS>(sum);
+    if (threadIdx.x == 0) sums[blockIdx.x] = total;
+}
+
+// The sums of the rows' parts: a block takes a row.
+template <class real>
+__global__ void add_up(const double* sums HOLDS(blocks * parts), i64 parts, real* out HOLDS(blocks)) {
+    double sum = 0;
+    for (i64 part = threadIdx.x; part < parts; part += blockDim.x) sum += sums[blockIdx.x * parts + part];
+    const double total = reduce<THREADS>(sum);
+    if (threadIdx.x == 0) out[blockIdx.x] = (real)total;
+}
+
 // y = E x: a block sums its part of LINES rows of E for VECTORS vectors.
 template <class Entry, class real, int VECTORS>
 __global__ void __launch_bounds__(THREADS, 2)
@@ -530,11 +551,12 @@ _VALUES = 64  # most values that `median` can sort
 _BINS, _SPAN = 2048, 1024  # bins of `histogram`, eleven bits; entries for a warp in `count` and `compact`
 _CONSTANTS = {"THREADS": _THREADS, "VALUES": _VALUES, "BINS": _BINS, "SPAN": _SPAN}
 _NUMBERED = ("collect", "spread", "gather", "median", "compact")  # kernels of row and column numbers, but `scatter`
+_OTHERS = ("hadamard", "histogram", "count", "inner", "add_up")
 _NAMES = [
     *(f"draw<{entry}>" for entry in ("Word", "Sign", "Normal")),
     *("polynomial_hash", "distinct", "descend"),
     *(f"scatter<{real}, {lanes}>" for real in _REAL.values() for lanes in _LANES),
-    *(f"{name}<{real}>" for name in (*_NUMBERED, "hadamard", "histogram", "count") for real in _REAL.values()),
+    *(f"{name}<{real}>" for name in (*_NUMBERED, *_OTHERS) for real in _REAL.values()),
     *(
         f"{name}<{entry}, {real}, {vectors}>"
         for name in ("dense_sketch", "dense_desketch")
@@ -793,7 +815,13 @@ def largest(x: Array, k: int) -> Array:
 
 
 def inner(u: Array, v: Array) -> Array:
-    return cupy.einsum("nd,nd->n", u, v)
+    # cuBLAS would add in another order for another number of rows
+    rows, d = u.shape
+    parts, real = max(1, min(_ratio(d, 16 * _THREADS), _BUSY)), _REAL[u.dtype.name]
+    sums, out = cupy.empty(rows * parts, dtype=np.float64), cupy.empty(rows, dtype=u.dtype)
+    _run(f"inner<{real}>", rows * parts, u, v, d, parts, sums)
+    _run(f"add_up<{real}>", rows, sums, parts, out)
+    return out
 
 
 def add_to_scaled(u: Array, scale: Array, v: Array) -> Array:

@@ -22,8 +22,15 @@ if hasattr(os, "register_at_fork"):
 
 
 def device_of(kernels: Kernels) -> str:
-    """The type of torch device of tensors for these kernels: `cuda` or `cpu`."""
-    return "cuda" if kernels.NAME == "cupy" else "cpu"
+    """The type of torch device of tensors for these kernels: `cuda` or `cpu`.
+
+    On `cuda`, convolutions of float32 are of float32 from then on: by itself cuDNN rounds what they multiply to 11 bits
+    (TF32), as products of matrices don't.
+    """
+    if kernels.NAME != "cupy":
+        return "cpu"
+    torch.backends.cudnn.allow_tf32 = False
+    return "cuda"
 
 
 def kernels_of(tensor: Tensor) -> str:

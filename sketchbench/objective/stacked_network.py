@@ -54,12 +54,17 @@ class StackedNetwork:
         if clip is not None and not clip > 0:
             raise ValueError(f"clip={clip} must be > 0; None for no clipping")
         slope = torch.func.grad(self._loss)
+        if clip is None and self._at_once:
+            inputs, labels, shares = map(self._tensor, batches)
+            every = torch.func.vmap(torch.func.vmap(slope, in_dims=(None, 0, 0, 0)))
+            found = every(self._tensor(w), inputs.reshape(*labels.shape, *self.image), labels, shares)
+            return self.kernels.xp.from_dlpack(found)
         gradients = self.kernels.xp.empty((*batches.labels.shape[:2], self.d), dtype="float32")
         for trial, weights in enumerate(map(self._tensor, w)):
             inputs, labels, shares = (self._tensor(part[trial]) for part in batches)
             images = inputs.reshape(*labels.shape, *self.image)
             if clip is None:
-                clients = zip(images, labels, shares, strict=True)  # convolutions gain nothing by vmap
+                clients = zip(images, labels, shares, strict=True)
                 total = torch.stack([slope(weights, *client) for client in clients])
             else:
                 each = torch.func.vmap(torch.func.vmap(slope, in_dims=(None, 0, 0, 0)), in_dims=(None, 0, 0, 0))
@@ -75,10 +80,18 @@ class StackedNetwork:
         images, classes = self._tensor(inputs).reshape(-1, *self.image), self._tensor(labels)
         with torch.no_grad():
             right = []
-            for weights in map(self._tensor, w):
-                scores = torch.cat([self._scores(weights, part) for part in torch.split(images, EVALUATED)])
-                right.append(int((classification.predict_classes(scores) == classes).sum()))
-        return self.kernels.asarray(right) / len(labels)
+            for weights in map(self._tensor, [w] if self._at_once else w):
+                score = torch.func.vmap(self._scores, in_dims=(0, None)) if self._at_once else self._scores
+                scores = torch.cat([score(weights, part) for part in torch.split(images, EVALUATED)], dim=-2)
+                found = classification.predict_classes(scores.flatten(0, -2)).reshape(-1, len(classes))
+                right.append((found == classes).sum(dim=1))
+        return self.kernels.asarray(torch.cat(right).tolist()) / len(labels)
+
+    @property
+    def _at_once(self) -> bool:
+        """Whether trials and clients are computed at once. On a GPU that is 40 times as fast, as one's kernels are too
+        short to fill it; on a CPU convolutions gain nothing by it."""
+        return self.kernels.NAME == "cupy"
 
     def _tensor(self, array: Array) -> Tensor:
         return torch.as_tensor(array, device=device_of(self.kernels))

@@ -455,6 +455,17 @@ def test_largest_after_a_wrong_guess(monkeypatch: pytest.MonkeyPatch, reference:
 
 
 @DTYPES
+@pytest.mark.parametrize("d", [1, 100, 9_000, 50_000])
+def test_an_inner_product_depends_on_no_other_row(compiled: Kernels, dtype: Any, d: int) -> None:
+    """So that a recovery gives the same whatever signals are beside it."""
+    rows = compiled.asarray(np.random.default_rng(d).standard_normal((2, 7, d)).astype(dtype))
+    whole = compiled.to_numpy(compiled.inner(*rows))
+    for count in (1, 2, 5):
+        part = compiled.inner(*(one[7 - count :] for one in rows))
+        np.testing.assert_array_equal(compiled.to_numpy(part), whole[7 - count :])
+
+
+@DTYPES
 @pytest.mark.parametrize("shape", [(0, 3), (2, 1), (3, 100), (2, 50_000)])
 def test_arithmetic_equals_the_reference(
     kernels: Kernels, reference: Kernels, dtype: Any, shape: tuple[int, int]

@@ -313,7 +313,8 @@ def test_scale(kernels: Kernels, name: str, data: st.DataObject, dtype: Any) -> 
 @EVERY
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_constant_and_largest_measurements(kernels: Kernels, name: str, dtype: Any) -> None:
-    """Up to the largest number there is an estimate, or an error that says that it is beyond."""
+    """Up to the largest number there is an estimate, or an error that says that it is beyond; a device may take float32
+    numbers below the smallest normal one for zeros, as CuPy compiles kernels so."""
     sketch, recovery, largest = family(name).draw(KEY, kernels=kernels), make(name)(k=K), np.finfo(dtype).max
     for value in (largest, np.finfo(dtype).tiny, np.finfo(dtype).smallest_subnormal):
         y = np.full(B, value, dtype=dtype)
@@ -325,7 +326,8 @@ def test_constant_and_largest_measurements(kernels: Kernels, name: str, dtype: A
             assert any(refused.endswith(text) for text in allowed), refused
         else:
             assert np.isfinite(estimate).all()
-            assert estimate.any()
+            flushed = kernels.NAME == "cupy" and dtype == np.float32 and value < np.finfo(dtype).tiny
+            assert estimate.any() or flushed
 
 
 @EVERY

@@ -23,6 +23,8 @@ LIMITS = {
     "histogram": Resources(40, 0, 0, 8 * KIB),
     "descend": Resources(40, 0, 0, 2 * KIB),
     "scatter": Resources(40, 0, 0, 64),
+    "inner": Resources(40, 0, 0, 64),
+    "add_up": Resources(40, 0, 0, 64),
     "median": Resources(40, 512, 0, 0),  # 64 values, which it sorts
 }
 OTHERS = Resources(40, 0, 0, 0)
