@@ -120,7 +120,7 @@ def test_a_rehearsal_on_the_emulated_device(finished: Project, monkeypatch: pyte
     result = json.loads((project.path / "results" / "on_gpu" / "result.json").read_text())
     assert (result["kernels"], result["device"]) == ("cupy-emulated", "emulated on a CPU")
     assert {name: step["outcome"] for name, step in result["steps"].items()} == dict.fromkeys(
-        ("tests", "tests-test_marked", "speed", "frontier", "trainings"), "done"
+        ("tests", "tests-marked", "speed", "frontier", "trainings"), "done"
     )
     training = record.read(project.path / "results" / "on_gpu" / "frontier.parquet")
     assert training.provenance["kernels"] == "cupy-emulated"
