@@ -113,13 +113,15 @@ class BucketQSGD(Quantised):
     def _fits(self, shares: Array, s: Array, at: At) -> Array:
         """Whether the code with s levels fits, but for a chance of about 1e-6."""
         xp, lengths = at.kernels.xp, at.kernels.asarray(_lengths())
-        exact = shares * s
-        lower = xp.minimum(xp.floor(exact), s).astype("int64")
-        share, short = exact - lower, lengths[lower]
-        more = lengths[lower + 1] - short
-        mean = (short + share * more).sum(axis=2, keepdims=True, dtype="float64")
-        variance = (share * (1 - share) * more**2).sum(axis=2, keepdims=True, dtype="float64")
-        return mean + ROOM * xp.maximum(variance, 0) ** 0.5 <= 8 * self.code_nbytes
+        steps, fits = xp.diff(lengths), xp.empty(s.shape, dtype=bool)
+        for t, c in np.ndindex(*s.shape[:2]):  # a message at a time fits into a cache
+            exact = shares[t, c] * s[t, c]
+            lower = xp.minimum(xp.floor(exact), s[t, c])
+            share, level = exact.astype("float64") - lower, lower.astype("int32")
+            short, more = lengths.take(level), steps.take(level)
+            mean, variance = (short + share * more).sum(), (share * (1 - share) * more**2).sum()
+            fits[t, c] = mean + ROOM * xp.maximum(variance, 0) ** 0.5 <= 8 * self.code_nbytes
+        return fits
 
 
 @functools.cache

@@ -67,8 +67,10 @@ def to_bits(xp: Any, numbers: Array, width: int) -> Array:
     """
     _check_width(width)
     _check("number", numbers, "uint16", 2**width, "")
-    places = xp.arange(width, dtype="uint16")
-    return (numbers[..., None] >> places & xp.uint16(1)).astype("uint8").reshape(*numbers.shape[:-1], -1)
+    bits = xp.empty((*numbers.shape, width), dtype="uint8")
+    for place in range(width):  # a whole array at a time: short rows would take longer
+        bits[..., place] = numbers >> xp.uint16(place) & xp.uint16(1)
+    return bits.reshape(*numbers.shape[:-1], -1)
 
 
 def from_bits(xp: Any, bits: Array, width: int) -> Array:
@@ -82,8 +84,12 @@ def from_bits(xp: Any, bits: Array, width: int) -> Array:
     _check("bit", bits, "uint8", 2, "")
     if bits.shape[-1] % width:
         raise ValueError(f"{bits.shape[-1]} bits must be a multiple of width={width}")
-    weights = xp.left_shift(xp.uint16(1), xp.arange(width, dtype="uint16"))
-    return (bits.reshape(*bits.shape[:-1], -1, width) * weights).sum(axis=-1, dtype="uint16")
+    rows = bits.reshape(*bits.shape[:-1], -1, width)
+    numbers = rows[..., width - 1].astype("uint16")
+    for place in reversed(range(width - 1)):
+        numbers <<= xp.uint16(1)
+        numbers |= rows[..., place]
+    return numbers
 
 
 def _digits(base: int) -> int:
@@ -102,5 +108,5 @@ def _check(name: str, numbers: Array, dtype: str, bound: int, what: str) -> None
     """Raise TypeError for numbers of another type, and ValueError for one that is not below the bound."""
     if numbers.dtype != dtype:
         raise TypeError(f"{name}s of dtype {numbers.dtype} must be {dtype}")
-    if numbers.size and int(numbers.max()) >= bound:
+    if numbers.size and bound <= np.iinfo(dtype).max and int(numbers.max()) >= bound:
         raise ValueError(f"{name} {int(numbers.max())} must be below {what}{bound}")

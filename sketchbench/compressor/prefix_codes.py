@@ -84,10 +84,11 @@ def _from_unary(xp: Any, bits: Array, count: int) -> tuple[Array, int]:
 
 def _low_places(xp: Any, exponents: Array) -> tuple[Array, Array]:
     """For each low bit, the number that it belongs to, and its place there."""
-    ends = xp.cumsum(exponents)
-    each = xp.arange(int(ends[-1]))
-    owners = xp.searchsorted(ends, each, side="right")
-    return owners, each - (ends - exponents)[owners]
+    ends, having = xp.cumsum(exponents), xp.flatnonzero(exponents)
+    starts, owners = ends - exponents, xp.zeros(int(ends[-1]), dtype="int64")
+    owners[starts[having]] = xp.diff(having, prepend=0)
+    owners = xp.cumsum(owners)
+    return owners, xp.arange(len(owners)) - starts[owners]
 
 
 def _sums(xp: Any, low: Array, exponents: Array) -> Array:

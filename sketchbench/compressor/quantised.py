@@ -224,10 +224,15 @@ class Float16(Quantised):
 
     def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         units = _powers(at.kernels.xp.frexp(door.largest(x))[1], at)
-        return Message({"unit": units, "values": (x / units).astype("float16")})
+        return Message({"unit": units, "values": _cast(x / units, "float16", at)})
 
     def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
-        return message.parts["values"].astype("float32") * message.parts["unit"]
+        return _cast(message.parts["values"], "float32", at) * message.parts["unit"]
+
+
+def _cast(x: Array, dtype: str, at: At) -> Array:
+    """x as another type of floating-point numbers. Torch's cast gives what NumPy's does, in a tenth of the time."""
+    return x.astype(dtype) if at.kernels.NAME == "cupy" else torch.from_numpy(x).to(getattr(torch, dtype)).numpy()
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sketchbench.kernels import index_type
+from sketchbench.kernels import Array, index_type
 from sketchbench.sketch.draws import ROWS, Draws
-from sketchbench.sketch.sampled import Sampled
 from sketchbench.sketch.transform import SubsampledHadamard
 
 
@@ -15,8 +14,6 @@ class RowsInOrder(SubsampledHadamard):
 
     random: ClassVar[bool] = False
 
-    def _draw(self, draws: Draws) -> Sampled:
-        sampled = super()._draw(draws)
-        in_order = draws.kernels.xp.arange(self.b, dtype=index_type(self.b)) + 0 * draws.integers(ROWS, self.b, 1)
-        sampled._rows = in_order[:, None, :]
-        return sampled
+    def _rows(self, draws: Draws) -> Array:
+        in_order: Array = draws.kernels.xp.arange(self.b, dtype=index_type(self.b))
+        return in_order + 0 * draws.integers(ROWS, self.b, 1)  # for each operator

@@ -46,11 +46,14 @@ class SubsampledTransform(Family):
         """H and Hᵀ, as functions of arrays that transform the last axis."""
 
     def _draw(self, draws: Draws) -> Sampled:
-        rows = draws.integers(ROWS, self.b, self.n) if self.replacement else draws.subset(ROWS, self.b, self.n)
         signs = draws.signs(SIGNS, self.d) if self.signs else None
         scale = (self.n / self.b) ** 0.5
         transforms = self._transforms(draws.kernels)
-        return self._made(draws, draws.kernels, self.d, self.n, rows, scale, signs, *transforms)
+        return self._made(draws, draws.kernels, self.d, self.n, self._rows(draws), scale, signs, *transforms)
+
+    def _rows(self, draws: Draws) -> Array:
+        """The rows S of each operator, ascending where there are no repetitions: (T, b)."""
+        return draws.integers(ROWS, self.b, self.n) if self.replacement else draws.subset(ROWS, self.b, self.n)
 
     def _made(self, draws: Draws, *arguments: Any) -> Sampled:
         """The operators with these arguments of `Sampled`."""
