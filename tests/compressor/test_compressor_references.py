@@ -11,6 +11,7 @@ from compressing import CLIENTS, LAYOUT, SEED, TRIALS, exchanged, made, maker, s
 from scipy.linalg import clarkson_woodruff_transform
 
 from sketchbench.compressor.compressor import At, Memory
+from sketchbench.compressor.message import Layout
 from sketchbench.compressor.quantised import QSGD, Sign
 from sketchbench.compressor.sketched_layers import SketchedLayers
 from sketchbench.compressor.sketched_memory import CompressedSensing, FetchSGD, SketchedMemory
@@ -39,6 +40,16 @@ def largest(x: Any, k: int) -> Any:
     at = np.argsort(-abs(x), kind="stable")[:k]
     kept[at] = x[at]
     return kept
+
+
+def test_half_precision_is_that_of_numpy(kernels: Kernels) -> None:
+    """Of all its numbers up to 1, subnormal ones too, and halfway between them."""
+    halves = np.arange(15 * 2**10 + 1, dtype="uint16").view("float16").astype("float32")
+    x = np.concatenate([halves, (halves[1:] + halves[:-1]) / 2, -halves])
+    compressor = made("float16", 1, Layout(((len(x),),)))
+    message, _ = single(compressor, x[None], At(kernels, SEED, 0, 1))
+    sent, unit = (kernels.to_numpy(message.parts[name])[0, 0] for name in ("values", "unit"))
+    np.testing.assert_array_equal(sent, (x / unit).astype("float16"))
 
 
 def test_fetch_sgd_is_that_of_ten_dense_lines(kernels: Kernels) -> None:
