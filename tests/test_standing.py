@@ -217,26 +217,30 @@ def test_a_job_plans_as_the_run_that_started_it(tmp_path: Path, monkeypatch: pyt
     assert planning.from_settings(settings).standing.keys() == {"norms"}
 
 
-def test_claims_are_judged_again_where_a_table_or_a_state_changed(
+def test_claims_are_judged_again_where_a_table_a_state_or_a_claim_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever Snakemake remembers: the seal of the page tells what it was judged from."""
     csv = tabulated(tmp_path, "one", monkeypatch)
     files = [tmp_path / "claims.csv", tmp_path / "claims.md"]
-    facts = json.dumps({"older": {}})
+    facts, claim = json.dumps({"older": {}}), tmp_path / "S1.yaml"
+    claim.write_text("expected: holds\n")
 
     def judged() -> bool:
         for path in files:
             path.write_text("")
-        seal.write("claims", "quick", standing.claims_inputs(seal.sums([csv]), facts), files)
+        seal.write("claims", "quick", standing.claims_inputs(seal.sums([csv]), facts, [claim]), files)
         return current(facts)
 
     def current(told: str) -> bool:
-        assert standing.check(tmp_path, "quick", {}, {}, facts=told, standing=["one"]) == []
+        assert standing.check(tmp_path, "quick", {}, {}, facts=told, claims=[claim], standing=["one"]) == []
         return seal.beside(files[0]).exists()
 
     assert judged()
     assert not current(json.dumps({"older": {"one": {OLDER: ["ams"]}}}))
+    assert judged()
+    claim.write_text("expected: fails\n")
+    assert not current(facts)
     assert judged()
     csv.write_text(csv.read_text() + "\n")
     seal.write("table", "quick", {}, [csv])

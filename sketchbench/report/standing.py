@@ -24,7 +24,7 @@ SEED, KERNELS, DROPPED, OLDER = "another seed", "other kernels", "an older plan"
 SETTINGS = (("seed", SEED), ("kernels", KERNELS))
 STATES = (OLDER, SEED, KERNELS, DROPPED)
 States = Mapping[str, Mapping[str, list[str]]]  # methods by study and state; methods of this plan are left out
-PLAN = "the plan"  # what claims are made of, beside tables; no study has a space in its name
+PLAN, CLAIMS = "the plan", "the claims"  # of which verdicts are made, beside tables; no study has a space in its name
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,12 @@ def table_inputs(manifest: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     return {method: seal.digest(json.dumps(listed, sort_keys=True)) for method, listed in entries.items()}
 
 
-def claims_inputs(tables: Mapping[str, str], facts: str) -> dict[str, str]:
-    """What the page of claims is made of: the SHA-256 of each table by study, and that of the plan's facts, such as
-    which tables are of older code (see `Plan.facts`)."""
-    return {**tables, PLAN: seal.digest(facts)}
+def claims_inputs(tables: Mapping[str, str], facts: str, claims: Iterable[Path]) -> dict[str, str]:
+    """What the page of claims is made of: the SHA-256 of each table by study, that of the plan's facts, such as which
+    tables are of older code (see `Plan.facts`), and that of the files of claims and errata. By the times of files alone,
+    verdicts that came with a checkout would not be older than a changed claim that came with it."""
+    texts = {path.name: path.read_text(encoding="utf-8") for path in claims}
+    return {**tables, PLAN: seal.digest(facts), CLAIMS: seal.digest(json.dumps(texts, sort_keys=True))}
 
 
 def printed_inputs(tables: Mapping[str, str], verdicts: str) -> dict[str, str]:
@@ -78,6 +80,7 @@ def check(
     figures: Mapping[str, Sequence[str]],
     *,
     facts: str,
+    claims: Iterable[Path] = (),
     standing: Iterable[str] = (),
     printed: Sequence[str] = (),
     frontier: Sequence[str] = (),
@@ -87,7 +90,7 @@ def check(
     Arguments:
         folder, scale: of the reports.
         manifests, figures: by study, the manifest of its table as JSON; by name, the studies that a figure is drawn of.
-        facts: what the plan says to the page of claims.
+        facts, claims: what the plan says to the page of claims, and the files of claims and errata.
         standing, printed, frontier: the studies whose tables are used as they are, are compared with printed numbers,
             and are joined in the frontier; of the latter two, none where no such report is made.
 
@@ -103,7 +106,7 @@ def check(
     def check_report(name: str, suffixes: Sequence[str], made_of: Mapping[str, str]) -> None:
         lines.extend(seal.check([folder / f"{name}{suffix}" for suffix in suffixes], made_of, scale))
 
-    check_report("claims", (".csv", ".md"), claims_inputs(tables, facts))
+    check_report("claims", (".csv", ".md"), claims_inputs(tables, facts, claims))
     if printed:
         verdicts = _sum(folder / "claims.csv")
         check_report("printed", (".csv",), printed_inputs({study: tables[study] for study in printed}, verdicts))

@@ -112,6 +112,10 @@ if workflow.is_main_process:
             {study: PLAN.manifest(study) for study in PLAN.runs},
             {name: CATALOGUE[name].studies for name in FIGURES},
             facts=PLAN.facts,
+            claims=[
+                *Path("conf/claim").glob("*.yaml"),
+                *Path("conf/erratum").glob("*.yaml"),
+            ],
             standing=PLAN.standing,
             printed=PRINTED,
             frontier=FRONTIER,

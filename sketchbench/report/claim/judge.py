@@ -62,7 +62,7 @@ def judge(
     verdicts = without_times(measured)
     write_text(csv, _text(verdicts))
     write_text(markdown, page.render(read, verdicts, known, comparisons, mistakes))
-    seal.write("claims", scale, claims_inputs(seal.sums(tables), facts), [csv, markdown])
+    seal.write("claims", scale, claims_inputs(seal.sums(tables), facts, [*claims, *errata]), [csv, markdown])
     remarks = history.append(csv, verdicts, scale)
     return [*map(str, surprises(verdicts)), *remarks]
 
