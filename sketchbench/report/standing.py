@@ -62,8 +62,8 @@ def table_inputs(manifest: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 def claims_inputs(tables: Mapping[str, str], facts: str, claims: Iterable[Path]) -> dict[str, str]:
     """What the page of claims is made of: the SHA-256 of each table by study, that of the plan's facts, such as which
-    tables are of older code (see `Plan.facts`), and that of the files of claims and errata. By the times of files alone,
-    verdicts that came with a checkout would not be older than a changed claim that came with it."""
+    tables are of older code (see `Plan.facts`), and that of the files of claims and errata. By the times of files
+    alone, verdicts that came with a checkout would not be older than a changed claim that came with it."""
     texts = {path.name: path.read_text(encoding="utf-8") for path in claims}
     return {**tables, PLAN: seal.digest(facts), CLAIMS: seal.digest(json.dumps(texts, sort_keys=True))}
 
