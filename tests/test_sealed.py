@@ -62,7 +62,8 @@ READERS: dict[str, list[Reader]] = {
         lambda scale, csv: next(history_page.pages([scale], CONF)),
         lambda scale, csv: history.read(csv),
     ],
-    "benchmarks": [lambda scale, csv: benchmarks.figure_of(csv, NOWHERE, NOWHERE)],
+    "benchmarks": (timed := [lambda scale, csv: benchmarks.figure_of(csv, NOWHERE, NOWHERE)]),
+    "benchmarks-gpu": timed,
 }
 
 

@@ -21,7 +21,7 @@ COLOURS = 48  # of a figure shown as pixels: enough for its lines and letters, a
 DIGITS = re.compile(r"(?<![\d.])([1-9]\d*\.\d\d)\d+")  # of an SVG: a hundredth of a point is enough
 SPACES = re.compile(r"([>\n])\s+(?=[<\w])")
 LARGEST = 40_000  # bytes of an SVG; a larger figure, such as one of many curves, is shown as pixels
-BENCHMARKS = "benchmarks"  # the figure of `make bench`, which is no study
+BENCHMARKS = {"benchmarks": "Benchmarks", "benchmarks-gpu": "Benchmarks on a GPU"}  # of `make bench`, which is no study
 TIMES = "Seconds of our kernels and recoveries and of other libraries, by <code>make bench</code> on one machine."
 INTRODUCTION = """\
 Every figure at each scale that has been run, with its tables and the claims that are judged on these tables. Click a
@@ -45,10 +45,11 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
             small = f"{_print(entry, scale)} {_links(entry, scale, claimed)}"
             blocks.append(figure_html(picture, name, scale, small, entry.at(scale.name).title))
     for scale in scales:
-        if place(scale, BENCHMARKS).is_file():
-            picture = asset(scale, BENCHMARKS)
-            yield picture
-            blocks += [f"## Benchmarks {{ #{BENCHMARKS} }}", figure_html(picture, BENCHMARKS, scale, TIMES)]
+        for name, title in BENCHMARKS.items():
+            if place(scale, name).is_file():
+                picture = asset(scale, name)
+                yield picture
+                blocks += [f"## {title} {{ #{name} }}", figure_html(picture, name, scale, TIMES)]
     yield Page("figures.md", "Figures", "\n\n".join(blocks))
 
 
@@ -74,7 +75,7 @@ def asset(scale: Scale, name: str) -> Asset:
 def _content(scale: Scale, name: str, suffix: str) -> bytes:
     """The bytes of a figure in a format, verified."""
     path = place(scale, name).with_suffix(suffix)
-    return seal.content(path, BENCHMARKS) if name == BENCHMARKS else seal.content(path, "figure", scale.name)
+    return seal.content(path, "benchmarks") if name in BENCHMARKS else seal.content(path, "figure", scale.name)
 
 
 def figure_html(picture: Asset, name: str, scale: Scale, small: str = "", shows: str = "") -> str:
