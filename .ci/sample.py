@@ -1,11 +1,13 @@
 """Print some of the quick scale's studies, separated by commas: contracts, which go with all studies, all that have no
-cost in conf/costs.csv, and of the others as many as take a SHARE (1/3) of the time.
+cost in conf/costs.csv, those with committed verdicts on times, which git does not track, so that a run without them
+would judge less than the committed reports do, and of the others as many as take a SHARE (1/3) of the time.
 
 The committed tables draw them, by their seals, so that each change of tables draws others, and a run can be repeated.
 A study whose committed table is not what the code gives is among them with a probability of a third, n of such studies
 with one of 1 - (2/3)^n; that all tables are of this code and config, `check --current` tells without a run.
 """
 
+import csv
 import hashlib
 import sys
 from fractions import Fraction
@@ -25,7 +27,7 @@ def sample(share: Fraction, root: Path = PROJECT) -> list[str]:
     seals = sorted((root / "reports" / "tables").glob("*.seal"))
     drawn_by = hashlib.sha256(b"".join(seal.read_bytes() for seal in seals)).hexdigest()
     studies = {seal.stem for seal in seals} & set(study.names(conf))
-    always = {name for name in studies if study.read(conf, name, SCALE).always}
+    always = {name for name in studies if study.read(conf, name, SCALE).always} | (studies & _timed(root))
     chosen = always | (studies - known.keys())
     left = sum(known.values()) * share - sum(known.get(name, 0.0) for name in always)
     for name in sorted(studies - chosen, key=lambda name: hashlib.sha256(f"{drawn_by} {name}".encode()).hexdigest()):
@@ -33,6 +35,13 @@ def sample(share: Fraction, root: Path = PROJECT) -> list[str]:
             chosen.add(name)
             left -= known[name]
     return sorted(chosen)
+
+
+def _timed(root: Path) -> set[str]:
+    """The studies of committed verdicts on times, which nothing is expected of."""
+    with (root / "reports" / "claims.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    return {row["study"] for row in rows if row["expected"] == "any" and row["verdict"] != "not run"}
 
 
 if __name__ == "__main__":
