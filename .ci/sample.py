@@ -7,7 +7,6 @@ A study whose committed table is not what the code gives is among them with a pr
 with one of 1 - (2/3)^n; that all tables are of this code and config, `check --current` tells without a run.
 """
 
-import csv
 import hashlib
 import sys
 from fractions import Fraction
@@ -16,6 +15,7 @@ from pathlib import Path
 from sketchbench.config import study
 from sketchbench.plan import cost
 from sketchbench.project import PROJECT
+from sketchbench.report.claim import check, page
 
 SCALE = "quick"
 
@@ -39,9 +39,8 @@ def sample(share: Fraction, root: Path = PROJECT) -> list[str]:
 
 def _timed(root: Path) -> set[str]:
     """The studies of committed verdicts on times, which nothing is expected of."""
-    with (root / "reports" / "claims.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    return {row["study"] for row in rows if row["expected"] == "any" and row["verdict"] != "not run"}
+    verdicts = check.read_verdicts(root / "reports" / "claims.csv")
+    return set(verdicts["study"][page.on_times(verdicts)])
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import pytest
 
 from sketchbench.plan import cost
 from sketchbench.project import PROJECT
+from sketchbench.report import seal
 
 _SPEC = importlib.util.spec_from_file_location("sample", PROJECT / ".ci" / "sample.py")
 assert _SPEC is not None
@@ -30,8 +31,13 @@ def root(tmp_path: Path) -> Path:
         text = "task: moments\nsketch: all\n" + "always: true\n" * (name == "contract")
         (tmp_path / "conf" / "study" / f"{name}.yaml").write_text(text, encoding="utf-8")
         (tmp_path / "reports" / "tables" / f"{name}.seal").write_text(name, encoding="utf-8")
-    verdicts = ["study,expected,verdict", "s3,any,holds", "s4,any,not run", "s5,holds,holds", ""]
-    (tmp_path / "reports" / "claims.csv").write_text("\n".join(verdicts), encoding="utf-8")
+    header = (PROJECT / "reports" / "claims.csv").read_text(encoding="utf-8").partition("\n")[0]
+    verdicts = [("s3", "any", "holds"), ("s4", "any", "not run"), ("s5", "holds", "holds")]
+    told = [dict(zip(("study", "expected", "verdict"), one, strict=True)) for one in verdicts]
+    path = tmp_path / "reports" / "claims.csv"
+    lines = [",".join(one.get(name, "") for name in header.split(",")) for one in told]
+    path.write_text("\n".join([header, *lines, ""]), encoding="utf-8")
+    seal.write("claims", "quick", {}, [path])
     (tmp_path / "reports" / "tables" / "joined.seal").touch()  # a table of no study of its own
     return tmp_path
 
