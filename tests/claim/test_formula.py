@@ -16,7 +16,7 @@ SIGN = re.compile(r"[=≤≥<>]|\b[OΩΘ]\(")
 SETTING = "the sign gives a setting of the measurement; what is claimed is in words"
 # Claims with a sign in their statement, and no formula.
 WITHOUT = {
-    **dict.fromkeys(("F7", "F8", "F18", "F24", "F25", "F29", "S21-large", "S21-small", "S29"), SETTING),
+    **dict.fromkeys(("F7", "F8", "F18", "F24", "F25", "F29", "F41", "S21-large", "S21-small", "S29"), SETTING),
     **dict.fromkeys(("S29-onset", "S29-weak", "S28", "S28-descent", "S28-effort", "S28-input", "S28-mnist"), SETTING),
     **dict.fromkeys(("S28-cifar10", "S28-prior", "T9", "T20-diverges-110", "T20-diverges-125", "T20-few"), SETTING),
     **dict.fromkeys(("T20-fiht", "T20-fiht-10", "T20-linear", "T20-order", "T20-rows", "T20-table"), SETTING),
