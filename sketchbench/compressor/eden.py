@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sketchbench.compressor import lloyd_max
 from sketchbench.compressor.compressor import At, Memory
 from sketchbench.compressor.message import WORD, Message, Reply
-from sketchbench.compressor.packing import pack, unpack
 from sketchbench.compressor.quantised import Quantised, in_units
 from sketchbench.kernels import Array
 from sketchbench.parameters import Count
@@ -172,12 +172,19 @@ def _quantise(rotated: Array, norm: Array, block: Block, at: At) -> tuple[Array,
     along, codes = xp.zeros_like(norm), xp.empty((len(rotated), block.nbytes), dtype="uint8")
     scale = (block.n**0.5 / xp.where(norm > 0, norm, np.inf)).astype("float32")
     for rows, entries, planes in _pieces(len(rotated), block):
+        if not planes:
+            continue
         normal = rotated[rows, entries] * scale[rows]
         numbers = _nearest(normal, len(planes), at)
-        products = xp.multiply(_look_up(numbers, len(planes), at), rotated[rows, entries], out=normal)
+        if len(planes) == 1:  # the level has the sign of the entry
+            products = xp.multiply(xp.abs(rotated[rows, entries], out=normal), _levels(1)[1], out=normal)
+        else:
+            nearest = at.kernels.asarray(_levels(len(planes))).take(numbers)
+            products = xp.multiply(nearest, rotated[rows, entries], out=normal)
         along[rows] += products.sum(axis=1, keepdims=True)
         for bit, plane in enumerate(planes):
-            codes[rows, plane] = pack(xp, numbers >> xp.uint8(bit) & xp.uint8(1), 2)
+            digits = numbers >> xp.uint8(bit) & xp.uint8(1)
+            codes[rows, plane] = xp.packbits(digits, bitorder="little").reshape(len(digits), -1)
     return along, codes
 
 
@@ -185,11 +192,17 @@ def _restore_levels(codes: Array, block: Block, at: At) -> Array:
     """The levels (M, n) whose numbers `_quantise` packed."""
     xp, quantised = at.kernels.xp, at.kernels.empty((len(codes), block.n), "float32")
     for rows, entries, planes in _pieces(len(codes), block):
-        width = entries.stop - entries.start
-        numbers = xp.zeros((len(quantised[rows]), width), dtype="uint8")
-        for bit, plane in enumerate(planes):
-            numbers |= unpack(xp, codes[rows, plane], 2, width) << xp.uint8(bit)
-        quantised[rows, entries] = _look_up(numbers, len(planes), at)
+        if len(planes) == 1:
+            eights = at.kernels.asarray(_eights()).take(codes[rows, planes[0]], axis=0)
+            quantised[rows, entries] = eights.reshape(len(eights), -1)
+        elif planes:
+            numbers = xp.zeros(quantised[rows, entries].shape, dtype="uint8")
+            for bit, plane in enumerate(planes):
+                digits = xp.unpackbits(codes[rows, plane], bitorder="little").reshape(numbers.shape)
+                numbers |= digits << xp.uint8(bit)
+            quantised[rows, entries] = at.kernels.asarray(_levels(len(planes))).take(numbers)
+        else:
+            quantised[rows, entries] = 0
     return quantised
 
 
@@ -217,15 +230,19 @@ def _nearest(normal: Array, bits: int, at: At) -> Array:
         normal *= xp.float32(unit)
         normal += xp.float32(len(table) // 2)
         return xp.asarray(table).take(xp.clip(normal, 0, len(table) - 1, out=normal).astype("uint16"))
-    levels, numbers = lloyd_max.levels(bits).astype("float32"), xp.zeros(normal.shape, dtype="uint8")
+    levels, numbers = _levels(bits), xp.zeros(normal.shape, dtype="uint8")
     for edge in (levels[1:] + levels[:-1]) / 2:
         numbers += (normal >= edge).view("uint8")
     return numbers
 
 
-def _look_up(numbers: Array, bits: int, at: At) -> Array:
-    """The levels of these numbers, float32."""
-    levels = lloyd_max.levels(bits).astype("float32")
-    if bits == 1:
-        return (numbers.view("int8") * (2 * levels[1])) + levels[0]
-    return at.kernels.asarray(levels).take(numbers)
+@functools.cache
+def _levels(bits: int) -> NDArray[np.float32]:
+    return lloyd_max.levels(bits).astype(np.float32)
+
+
+@functools.cache
+def _eights() -> NDArray[np.float32]:
+    """The eight levels of 1 bit that a byte stands for, (256, 8)."""
+    bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
+    return _levels(1)[bits]
