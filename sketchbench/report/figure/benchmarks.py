@@ -48,6 +48,7 @@ LIBRARIES = {
     "numpy": [(style.COLOURS[4], "p"), (style.COLOURS[5], "h")],
     "sklearn": [(style.COLOURS[0], "d")],
     "gcc": [(style.COLOURS[7], "*")],
+    "srrcomp": [(style.COLOURS[9], "h")],
 }
 
 
@@ -129,9 +130,11 @@ def _dimensions(axes: Axes) -> None:
 
 
 def _ratios(axes: Axes, peers: pd.DataFrame) -> None:
-    """Draw the time of other libraries relative to ours, at d = 2^20 or else their largest d; the slowest on top."""
-    at = peers.groupby(["group", "name"])["d"].transform(lambda d: SHOWN if SHOWN in set(d) else d.max())
-    rows = peers[(peers["dtype"] == "float64") & ((peers["d"] == at) | (peers["rows"] > 1))]
+    """Draw the time of other libraries relative to ours, at d = 2^20 or else their largest d, in double precision where
+    there is any; the slowest on top."""
+    named = peers.groupby(["group", "name"])
+    at = named["d"].transform(lambda d: SHOWN if SHOWN in set(d) else d.max())
+    rows = peers[(peers["dtype"] == named["dtype"].transform("max")) & ((peers["d"] == at) | (peers["rows"] > 1))]
     rows = rows.sort_values("peer_ratio").reset_index(drop=True)
     axes.set_xscale("log")
     ratios = rows["peer_ratio"].astype(float)
