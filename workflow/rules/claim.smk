@@ -3,17 +3,8 @@ rule claims:
     input:
         tables=expand(f"{TABLE}.csv", study=PLAN.tables),
         seals=expand(f"{TABLE}.seal", study=PLAN.tables),
-        claims=sorted(
-            expand(
-                "conf/claim/{id}.yaml", id=glob_wildcards("conf/claim/{id}.yaml").id
-            )
-        ),
-        errata=sorted(
-            expand(
-                "conf/erratum/{id}.yaml",
-                id=glob_wildcards("conf/erratum/{id}.yaml").id,
-            )
-        ),
+        claims=CLAIMS,
+        errata=ERRATA,
     output:
         csv=report(
             f"{REPORTS}/claims.csv",

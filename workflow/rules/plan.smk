@@ -99,6 +99,9 @@ def drawings(names):
     return pictures + expand([f"{FIGURE}.png", f"{FIGURE}.seal"], figure=names)
 
 
+CLAIMS = sorted(Path("conf/claim").glob("*.yaml"))
+ERRATA = sorted(Path("conf/erratum").glob("*.yaml"))
+
 # Only the process that decides what is made looks at what is there; its jobs may be writing it.
 if workflow.is_main_process:
     try:
@@ -112,10 +115,7 @@ if workflow.is_main_process:
             {study: PLAN.manifest(study) for study in PLAN.runs},
             {name: CATALOGUE[name].studies for name in FIGURES},
             facts=PLAN.facts,
-            claims=[
-                *Path("conf/claim").glob("*.yaml"),
-                *Path("conf/erratum").glob("*.yaml"),
-            ],
+            claims=CLAIMS + ERRATA,
             standing=PLAN.standing,
             printed=PRINTED,
             frontier=FRONTIER,
