@@ -33,7 +33,8 @@ paper: $(VENV)/ready ## the same at the papers' own sizes: days; goes on where i
 	@sh workflow/run --config scale=paper $(ARGS)
 
 keep: ## keep the records of trainings and attacks that took hours, to be committed: make paper begins with them
-	@mkdir -p $(KEPT) && cd results/paper && find . \( -name 'trial[0-9]*.parquet' -o -path './frontier*.parquet' \) -print0 | \
+	@mkdir -p $(KEPT) && cd results/paper && \
+	  find . \( -name 'trial[0-9]*.parquet' -o -path './frontier*.parquet' \) -print0 | \
 	  tar --null -cf - -T - | tar -xf - -C "$$OLDPWD/$(KEPT)" && du -sh "$$OLDPWD/$(KEPT)"
 
 report: results ## bundle tables and figures into reports/report.html
