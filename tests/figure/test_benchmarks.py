@@ -39,6 +39,11 @@ def report() -> dict[str, Any]:
             benchmark("top_k", "torch.topk", 5e-16 * d**2, d, "largest", b=d // 4),
             benchmark("recovery", "fiht", 1e-7 * d, d, b=d // 2, iterations=4.5),
         ]
+    code = {"b": 2**13, "dtype": "float32"}
+    found += [
+        benchmark("eden", "EDEN, 1 bit", 1e-3, 2**18, **code),
+        benchmark("eden", "srrcomp.EDEN, 1 bit", 2e-2, 2**18, "EDEN, 1 bit", **code),
+    ]
     paper = {"b": 334_213, "iterations": 4.0}
     found += [
         benchmark("recovery", "fiht.paper", 0.1, 668_426, **paper),
@@ -95,6 +100,12 @@ def test_derived_rows(report: dict[str, Any], tmp_path: Path) -> None:
 def test_sizes_are_written_out(report: dict[str, Any], tmp_path: Path) -> None:
     report["benchmarks"].append(benchmark("top_k", "largest", 1.0, 2**22, b=2**21))
     assert ",4194304,2097152,1," in written(report, tmp_path).read_text()
+
+
+def test_peers_of_single_precision_alone_are_drawn(report: dict[str, Any], tmp_path: Path) -> None:
+    rows = pd.read_csv(written(report, tmp_path))
+    texts = {label.get_text() for axes in figure.draw(rows).axes for label in axes.get_yticklabels()}
+    assert {"srrcomp EDEN, 1 bit", "torch topk"} <= texts
 
 
 def test_the_figure(report: dict[str, Any], tmp_path: Path) -> None:
