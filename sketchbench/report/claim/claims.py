@@ -95,6 +95,11 @@ class Claim:
         return self.scales.get(scale, Expectation(self.expected, self.reason))
 
     @property
+    def on_times(self) -> bool:
+        """Whether it is on times, which differ from machine to machine."""
+        return "any" in self.expected.values()
+
+    @property
     def studies(self) -> list[str]:
         """The studies of all checks and of the controls, in alphabetical order."""
         both = (*self.controls.values(), *self.near_misses.values())
