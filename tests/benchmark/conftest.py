@@ -1,7 +1,7 @@
 """What the benchmarks share: the kernels they time, and the copy that every time is compared with.
 
 Run by `make bench`, never by a plain `pytest`: the files are called bench_*.py, and nothing in them
-fails because it is slow.
+fails because it is slow but bench_busy.py.
 """
 
 import os

@@ -274,7 +274,7 @@ print(os.environ.get("OMP_WAIT_POLICY"))
 
 @pytest.mark.parametrize("given", [None, "active"])
 def test_openmp_waits_passively(given: str | None) -> None:
-    """OpenMP tells how it waits when it is loaded. A choice of the user's stands, and the environment stays as it was."""
+    """OpenMP tells how it waits when it is loaded. The user's choice stands, and the environment stays as it was."""
     own = {"OMP_WAIT_POLICY": given} if given else {}
     done = run(WAIT, OMP_DISPLAY_ENV="true", NUMBA_THREADING_LAYER="omp", NUMBA_NUM_THREADS="2", **own)
     if "No threading layer could be loaded" in done.stderr:
