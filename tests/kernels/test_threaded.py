@@ -272,12 +272,15 @@ print(os.environ.get("OMP_WAIT_POLICY"))
 """
 
 
-@pytest.mark.parametrize("given", [None, "active"])
-def test_openmp_waits_passively(given: str | None) -> None:
-    """OpenMP tells how it waits when it is loaded. The user's choice stands, and the environment stays as it was."""
+@pytest.mark.parametrize(("given", "turns"), [(None, 0), ("active", 30_000_000_000)])
+def test_openmp_waits_passively(given: str | None, turns: int) -> None:
+    """GNU OpenMP tells, when it is loaded, how often a thread looks before it sleeps: 300,000 times by default. The
+    user's choice stands, and the environment stays as it was."""
     own = {"OMP_WAIT_POLICY": given} if given else {}
-    done = run(WAIT, OMP_DISPLAY_ENV="true", NUMBA_THREADING_LAYER="omp", NUMBA_NUM_THREADS="2", **own)
+    done = run(WAIT, OMP_DISPLAY_ENV="verbose", NUMBA_THREADING_LAYER="omp", NUMBA_NUM_THREADS="2", **own)
     if "No threading layer could be loaded" in done.stderr:
         pytest.skip("Numba's layer omp is not installed")
-    assert f"OMP_WAIT_POLICY = '{(given or 'passive').upper()}'" in done.stderr
+    if done.returncode == 0 and "GOMP_" not in done.stderr:
+        pytest.skip("Numba's layer omp is not that of GNU")
+    assert f"GOMP_SPINCOUNT = '{turns}'" in done.stderr
     assert done.stdout == f"{given}\n"
