@@ -31,9 +31,9 @@ def root(tmp_path: Path) -> Path:
         text = "task: moments\nsketch: all\n" + "always: true\n" * (name == "contract")
         (tmp_path / "conf" / "study" / f"{name}.yaml").write_text(text, encoding="utf-8")
         (tmp_path / "reports" / "tables" / f"{name}.seal").write_text(name, encoding="utf-8")
-    header = (PROJECT / "reports" / "claims.csv").read_text(encoding="utf-8").partition("\n")[0]
+    header = ",".join(dict.fromkeys([*check.VERDICTS, "predicted", "code"]))
     verdicts = [("s3", "any", "holds"), ("s4", "any", "not run"), ("s5", "holds", "holds")]
-    told = [dict(zip(("study", "expected", "verdict"), one, strict=True)) for one in verdicts]
+    told = [dict(zip(("study", "predicted", "verdict"), one, strict=True)) for one in verdicts]
     path = tmp_path / "reports" / "claims.csv"
     lines = [",".join(one.get(name, "") for name in header.split(",")) for one in told]
     path.write_text("\n".join([header, *lines, ""]), encoding="utf-8")

@@ -21,7 +21,7 @@ def claims(tmp_path: Path) -> list[Claim]:
     claim(tmp_path, "C1", "contract", "contract")
     claim(tmp_path, "C2", "sensing", "contract")
     claim(tmp_path, "S1", "moments")
-    claim(tmp_path, "S2", "moments", expected="any", methods=["bad", "good", "control/bad"])
+    claim(tmp_path, "S2", "moments", on_times=True, methods=["bad", "good", "control/bad"])
     claim(tmp_path, "T1", "reconstruction")
     return read_claims(tmp_path.glob("*.yaml"))
 
@@ -35,7 +35,7 @@ def by_claim(found: pd.DataFrame, method: str) -> dict[str, str]:
 
 
 def test_what_breaks_the_contract_has_no_other_verdicts(claims: list[Claim]) -> None:
-    """Neither what would hold nor what any verdict is expected of; the sketch `bad` is not the recovery `bad`."""
+    """Neither what would hold nor what is a time; the sketch `bad` is not the recovery `bad`."""
     everything = table(good=1.0, bad=1.0, **{"control/bad": 1.0})
     found = verdicts(
         claims,

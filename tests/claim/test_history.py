@@ -16,7 +16,7 @@ NAN = float("nan")
 def verdicts(**found: tuple[str, float]) -> pd.DataFrame:
     """A table of verdicts on the claim S1, by method."""
     rows = [
-        {"claim": "S1", "method": name, "verdict": verdict, "expected": "holds", "tightness": tightness}
+        {"claim": "S1", "method": name, "verdict": verdict, "predicted": "holds", "tightness": tightness}
         for name, (verdict, tightness) in found.items()
     ]
     return pd.DataFrame(rows)

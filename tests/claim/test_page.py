@@ -21,7 +21,7 @@ CLAIM = Claim(
     statement="‖x‖ <= 1 & |y| < 2",
     dataset="none",
     checks=(Check("equality", {}, ("one",), Settings()),),
-    expected={"default": "holds"},
+    predicted={"default": "holds"},
     reason="because <b>1</b> < 2",
     role="printed",
 )
@@ -41,7 +41,7 @@ ERRATUM = Erratum(
 
 
 def row(claim: str, verdict: str, label: str = "A", **changes: Any) -> dict[str, Any]:
-    texts = {"paper": "song2023", "role": "printed", "method": label.lower(), "expected": "holds", "case": "c | d"}
+    texts = {"paper": "song2023", "role": "printed", "method": label.lower(), "predicted": "holds", "study": "one", "case": "c | d"}
     numbers = {"statistic": 1.0, "low": 0.5, "high": 1.5, "bound": 1.0, "slack": 1.0, "trials": 10.0, "tightness": 2.5}
     control = {"negative_control": "", "negative_control_verdict": "", "negative_control_statistic": float("nan")}
     control |= {"code": "", "near_miss": "", "near_miss_verdict": "", "loosest": 2.5}

@@ -23,7 +23,7 @@ dataset: x
 role: ours
 studies: [one]
 checks: [{{criterion: probability, where: {{quantity: {quantity}}}}}]
-expected: {expected}
+{predicted}
 """
 FACTS = {"scale": "quick", "kernels": "numpy", "seed": 0, "skipped": [], "studies": ["one"]}
 LESS = {"trials": 1000, "count": 5, "bound": 0.5}

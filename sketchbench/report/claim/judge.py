@@ -10,7 +10,7 @@ from sketchbench.files import parse_json, remove, write_text
 from sketchbench.measure.column import Column
 from sketchbench.report import seal
 from sketchbench.report.claim import history, page
-from sketchbench.report.claim.check import surprises
+from sketchbench.report.claim.check import broken
 from sketchbench.report.claim.claims import Claim, check_studies, read_claims
 from sketchbench.report.claim.control import KINDS
 from sketchbench.report.claim.erratum import read_errata
@@ -33,7 +33,7 @@ def judge(
     """Write the verdicts on all claims, and seal them. The tables are CSV by study, sealed; claims and errata are YAML
     files; facts are what `Plan.facts` says, as JSON.
 
-    Returns a line for each verdict that is not the expected one, and for a history that is left alone. Raises, in one
+    Returns a line for each contract that is broken, and for a history that is left alone. Raises, in one
     line, ValueError for a file that is not what it must be, FileError (an OSError) where one can't be written.
     """
     known = _facts(facts)
@@ -64,11 +64,11 @@ def judge(
     write_text(markdown, page.render(read, verdicts, known, comparisons, mistakes))
     seal.write("claims", scale, claims_inputs(seal.sums(tables), facts, [*claims, *errata]), [csv, markdown])
     remarks = history.append(csv, verdicts, scale)
-    return [*map(str, surprises(verdicts)), *remarks]
+    return [*map(str, broken(verdicts)), *remarks]
 
 
 def without_times(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """The verdicts, without the numbers of verdicts on times (expected: `any`). These numbers differ from run to run;
+    """The verdicts, without the numbers of verdicts on times. These numbers differ from run to run;
     they stand in times.csv beside claims.csv."""
     timed, kept = page.on_times(verdicts), verdicts.copy()
     kept.loc[timed, MEASURED] = float("nan")
@@ -85,7 +85,7 @@ def _text(verdicts: pd.DataFrame) -> str:
 def _read(paths: Sequence[Path], claims: Sequence[Claim], scale: str) -> tuple[dict[str, pd.DataFrame], set[str]]:
     """The tables by study, with their times; and the studies without times that a claim on times needs, as in a
     checkout where nothing was run yet."""
-    asked = {study for claim in claims if "any" in claim.expected.values() for study in claim.studies}
+    asked = {study for claim in claims if claim.on_times for study in claim.studies}
     frames: dict[str, pd.DataFrame] = {}
     untimed: set[str] = set()
     for path in paths:

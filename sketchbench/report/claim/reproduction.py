@@ -1,0 +1,165 @@
+"""Whether verdicts are those that were published: a word for each claim and method, by verdict and interval.
+
+All intervals of a run hold at once, and so do all of the published ones. So where two intervals of one quantity have
+nothing in common, something else was measured, unless one of the runs is among the few (1e-3) that miss a true value.
+"""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple, get_args
+
+import pandas as pd
+
+from sketchbench.measure.column import Column
+from sketchbench.measure.summary import ROUNDING
+from sketchbench.report.claim import gate, page
+from sketchbench.report.claim.claims import ANY
+
+Word = Literal["reproduced", "weaker", "stronger", "differs", "not run"]
+WORDS: tuple[Word, ...] = get_args(Word)
+RESOLUTION = 1e-5  # relative: one step of the last of the 6 digits that claims.csv keeps
+SHARES = ("probability", "always")  # the criteria whose statistic is a count out of the trials
+BY_SLACK = ("upper_bound", "probability")  # of what holds, the case with the largest interval by its bound decides
+LISTED = 3  # findings of a word in the last line of a run; more of them are only counted
+Row = Mapping[Any, Any]
+
+
+class Compared(NamedTuple):
+    """A verdict beside the published one: the claim, the method, the word for both; where it is not reproduced, what
+    is otherwise, and the numbers of both."""
+
+    claim: str
+    method: str
+    word: Word
+    what: str = ""
+    numbers: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.claim} {self.method or 'all methods'}"
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.word}: {self.what}{f': {self.numbers}' if self.numbers else ''}"
+
+
+def compare(published: pd.DataFrame, found: pd.DataFrame) -> list[Compared]:
+    """The verdicts of a run beside the published ones, in the order of the run. Verdicts on times are left out; those
+    of a claim that one of the two has not run are one entry for each method, `not run`.
+
+    Both are tables as `check.read_verdicts` gives them; of the published one the column `predicted` is not needed.
+    """
+    was, now = _by_key(published), _by_key(found)
+    timed = {row["claim"] for row in now.values() if row["predicted"] == ANY}
+    idle = {claim for rows in (was, now) for (claim, _), row in rows.items() if row["verdict"] == "not run"}
+    keys = [key for key in dict.fromkeys([*now, *was]) if key[0] not in timed]
+    judged = {claim for claim, method in keys if method}
+    compared = []
+    for claim, method in keys:
+        before, after = was.get((claim, method)), now.get((claim, method))
+        label = (after or before or {})[Column.LABEL] or method
+        if claim not in idle:
+            compared.append(Compared(claim, label, *_word(before, after)))
+        elif method or claim not in judged:
+            compared.append(Compared(claim, label, "not run"))
+    return compared
+
+
+def _by_key(verdicts: pd.DataFrame) -> dict[tuple[str, str], Row]:
+    return {(row["claim"], row[Column.METHOD]): row for row in verdicts.to_dict("records")}
+
+
+def _word(was: Row | None, now: Row | None) -> tuple[Word, str, str]:
+    """The word for two verdicts on the same claim and method, what is otherwise, and the numbers."""
+    if was is None or now is None:
+        return "differs", "it is not published" if was is None else "it is published, and not there", ""
+    both, numbers = (was["verdict"], now["verdict"]), _numbers(was, now)
+    if apart := _apart(was, now):
+        return "differs", f"{both[1]}, {apart}" if both[0] == both[1] else f"{both[1]}, published {both[0]}", numbers
+    if both[0] == both[1]:
+        return "reproduced", "", ""
+    return _of_verdicts(*both), f"{both[1]}, published {both[0]}", numbers
+
+
+def _of_verdicts(was: str, now: str) -> Word:
+    """The word for two verdicts that are not the same."""
+    if gate.VOID in (was, now):
+        return "differs"
+    if now == "inconclusive" or (was, now) == ("holds", "holds, not sharp"):
+        return "weaker"
+    if was == "inconclusive" or (was, now) == ("holds, not sharp", "holds"):
+        return "stronger"
+    return "differs"
+
+
+def _apart(was: Row, now: Row) -> str:
+    """Why the numbers of two rows can't be those of one quantity, in words; "" where they can.
+
+    Where another case decides, its numbers are of another quantity. Then intervals are compared in multiples of their
+    bounds where both verdicts hold up to a bound: the case with the largest of them decides, so if they have nothing in
+    common, those of one case have not. What is computed has the same least slack in any case. In other cases nothing is
+    said of the numbers.
+    """
+    same = _decided_by(was) == _decided_by(now)
+    unit = max(1.0, abs(was[Column.BOUND]))
+    if same and not _close(was[Column.BOUND], now[Column.BOUND]):
+        return "against another bound"
+    if was[Column.TRIALS] == now[Column.TRIALS] == 0:
+        name, unit = ("statistic", unit) if same else ("slack", 1.0)
+        return "" if _close(was[name], now[name], unit) else "a number without randomness that is another one"
+    scales = (1.0, 1.0) if same else (was[Column.BOUND], now[Column.BOUND])
+    if not same:
+        hold = all(row["verdict"].startswith("holds") for row in (was, now))
+        if not hold or was["criterion"] != now["criterion"] or was["criterion"] not in BY_SLACK or min(scales) <= 0:
+            return ""
+        unit = 1.0
+    (low, high), (low_now, high_now) = (
+        (row["low"] / scale, row["high"] / scale) for row, scale in zip((was, now), scales, strict=True)
+    )
+    disjoint = _below(high, low_now, unit) or _below(high_now, low, unit)
+    return "from intervals that have nothing in common" if disjoint else ""
+
+
+def _decided_by(row: Row) -> tuple[str, ...]:
+    """The comparison that decides a verdict, without the number that a case may end with."""
+    return row["study"], row["criterion"], re.sub(r"(, )?largest .*", "", row[Column.CASE])
+
+
+def _close(one: float, other: float, unit: float = 1.0) -> bool:
+    """Whether numbers that a file has with 6 digits are the same but for rounding; `unit` is the size of the terms."""
+    if not (math.isfinite(one) and math.isfinite(other)):
+        return one == other or (math.isnan(one) and math.isnan(other))
+    return abs(one - other) <= RESOLUTION * max(abs(one), abs(other)) + ROUNDING * unit
+
+
+def _below(one: float, other: float, unit: float) -> bool:
+    return one < other and not _close(one, other, unit)
+
+
+def _numbers(was: Row, now: Row) -> str:
+    """What was measured, and what is published: counts of trials, or numbers in their intervals."""
+    if now["criterion"] == was["criterion"] and now["criterion"] in SHARES:
+        counts, trials = zip(*((_count(row), int(row[Column.TRIALS])) for row in (was, now)), strict=True)
+        told = str(counts[0]) if trials[0] == trials[1] else f"{counts[0]} of {trials[0]}"
+        return f"{counts[1]} of {trials[1]} trials (published: {told})"
+    return f"{page.numbers(now)} (published: {page.numbers(was)})"
+
+
+def _count(row: Row) -> int:
+    return round(row["statistic"] * row[Column.TRIALS])
+
+
+def last_line(compared: Sequence[Compared]) -> str:
+    """How many verdicts are reproduced, of those that both runs have, and which are not: `reproduced: 952 of 953
+    verdicts; weaker: F6 PowerSGD, 22 of 24 trials (published: 24)`."""
+    of = {word: [one for one in compared if one.word == word] for word in WORDS}
+    judged = len(compared) - len(of["not run"])
+    parts = [f"reproduced: {len(of['reproduced'])} of {judged} verdicts"]
+    parts += [f"{word}: {_listed(of[word])}" for word in ("weaker", "stronger", "differs") if of[word]]
+    return "; ".join([*parts, *([f"not run: {len(of['not run'])}"] if of["not run"] else [])])
+
+
+def _listed(some: Sequence[Compared]) -> str:
+    if len(some) > LISTED:
+        return f"{len(some)} ({', '.join(one.name for one in some[:LISTED])}, ...)"
+    return ", and ".join(f"{one.name}, {one.numbers or one.what}" for one in some)
