@@ -9,6 +9,7 @@ import pytest
 from sketchbench.plan import cost
 from sketchbench.project import PROJECT
 from sketchbench.report import seal
+from sketchbench.report.claim import check
 
 _SPEC = importlib.util.spec_from_file_location("sample", PROJECT / ".ci" / "sample.py")
 assert _SPEC is not None

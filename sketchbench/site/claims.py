@@ -156,8 +156,12 @@ def _predictions(claim: Claim, own: pd.DataFrame) -> Iterator[str]:
     if not told:
         yield '<p class="meta">Nothing was predicted.</p>'
         return
-    sentences = [f"{badge(verdict)}{f' on {day}' if day else ''}" for verdict, day in sorted(told, key=lambda one: one[1])]
-    names = [f"{escape(row['label'])}, {row['scale']}" for row in own[own["as_predicted"] == "otherwise"].to_dict("records")]
+    sentences = [
+        f"{badge(verdict)}{f' on {day}' if day else ''}" for verdict, day in sorted(told, key=lambda one: one[1])
+    ]
+    names = [
+        f"{escape(row['label'])}, {row['scale']}" for row in own[own["as_predicted"] == "otherwise"].to_dict("records")
+    ]
     end = f"; otherwise for {', '.join(names)}" if names else ""
     yield f'<p class="meta">Predicted before the first run: {", ".join(sentences)}{end}.</p>'
 

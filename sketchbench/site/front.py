@@ -169,8 +169,8 @@ def _predicted(outcomes: pd.DataFrame, scale: Scale) -> str:
     claims = outcomes["claim"].nunique()
     return (
         f"<p>Of {len(outcomes)} verdicts on {claims} claims at the scale {scale.name}: "
-        f"{', '.join(counted_predictions(outcomes))}. A prediction is the verdict that the file of a claim named before "
-        "its first run; nobody edits it after a run.</p>"
+        f"{', '.join(counted_predictions(outcomes))}. A prediction is the verdict that the file of a claim named "
+        "before its first run; nobody edits it after a run.</p>"
     )
 
 

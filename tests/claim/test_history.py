@@ -51,7 +51,7 @@ def test_the_same_commit_twice_changes_nothing_and_uncommitted_code_leaves_no_tr
 
 
 def test_times_and_what_is_not_run_are_left_out() -> None:
-    table = pd.concat([verdicts(ams=("not run", NAN)), verdicts(srht=("fails", 1.0)).assign(expected="any")])
+    table = pd.concat([verdicts(ams=("not run", NAN)), verdicts(srht=("fails", 1.0)).assign(predicted="any")])
     assert grown(("a", table)).empty
 
 

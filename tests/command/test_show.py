@@ -101,7 +101,7 @@ def test_a_folder_of_ones_own(reports: Path, capsys: pytest.CaptureFixture[str])
     """Its scale by its place, and commands that name it; the project's stand beside it unread."""
     reports_in(reports.parent / "mine" / "reports" / "paper", "paper")
     said = shown(capsys, "S2", "srht", "--folder", "mine")
-    assert "paper  SRHT  holds, expected holds\n" in said
+    assert "paper  SRHT  holds; predicted: holds, on 2026-11-21\n" in said
     assert "quick" not in said
     assert "--config scale=paper studies=embedding,embedding_controls,moments folder=mine only=mine seed=7" in said
     assert "sketch=srht scale=paper" in said

@@ -121,8 +121,8 @@ def _predictions(verdicts: pd.DataFrame) -> list[str]:
     blocks = ["## Was it predicted?", text, _table(["role", *PREDICTED], rows)]
     other = verdicts[predicted(verdicts) == "otherwise"]
     rows = [
-        [f"{MARKS[before]} {before}", f"{MARKS[verdict]} {verdict}", str(len(own)), ", ".join(own["claim"].unique())]
-        for (before, verdict), own in other.groupby(["predicted", "verdict"])
+        [*(f"{MARKS[str(name)]} {name}" for name in both), str(len(own)), ", ".join(own["claim"].unique())]
+        for both, own in other.groupby(["predicted", "verdict"])
     ]
     return [*blocks, _table(["predicted", "found", "verdicts", "claims"], rows)] if rows else blocks
 

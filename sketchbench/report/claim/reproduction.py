@@ -73,12 +73,12 @@ def _word(was: Row | None, now: Row | None) -> tuple[Word, str, str]:
     """The word for two verdicts on the same claim and method, what is otherwise, and the numbers."""
     if was is None or now is None:
         return "differs", "it is not published" if was is None else "it is published, and not there", ""
-    both, numbers = (was["verdict"], now["verdict"]), _numbers(was, now)
-    if apart := _apart(was, now):
-        return "differs", f"{both[1]}, {apart}" if both[0] == both[1] else f"{both[1]}, published {both[0]}", numbers
-    if both[0] == both[1]:
-        return "reproduced", "", ""
-    return _of_verdicts(*both), f"{both[1]}, published {both[0]}", numbers
+    before, after = was["verdict"], now["verdict"]
+    apart = _apart(was, now)
+    if before == after:
+        return ("differs", f"{after}, {apart}", _numbers(was, now)) if apart else ("reproduced", "", "")
+    word: Word = "differs" if apart else _of_verdicts(before, after)
+    return word, f"{after}, published {before}", _numbers(was, now)
 
 
 def _of_verdicts(was: str, now: str) -> Word:
@@ -138,15 +138,13 @@ def _below(one: float, other: float, unit: float) -> bool:
 
 def _numbers(was: Row, now: Row) -> str:
     """What was measured, and what is published: counts of trials, or numbers in their intervals."""
-    if now["criterion"] == was["criterion"] and now["criterion"] in SHARES:
-        counts, trials = zip(*((_count(row), int(row[Column.TRIALS])) for row in (was, now)), strict=True)
-        told = str(counts[0]) if trials[0] == trials[1] else f"{counts[0]} of {trials[0]}"
-        return f"{counts[1]} of {trials[1]} trials (published: {told})"
-    return f"{page.numbers(now)} (published: {page.numbers(was)})"
-
-
-def _count(row: Row) -> int:
-    return round(row["statistic"] * row[Column.TRIALS])
+    if not (now["criterion"] == was["criterion"] and now["criterion"] in SHARES):
+        return f"{page.numbers(now)} (published: {page.numbers(was)})"
+    counts, trials = zip(
+        *((row["statistic"] * row[Column.TRIALS], row[Column.TRIALS]) for row in (was, now)), strict=True
+    )
+    told = f"{counts[0]:.0f}" if trials[0] == trials[1] else f"{counts[0]:.0f} of {trials[0]:.0f}"
+    return f"{counts[1]:.0f} of {trials[1]:.0f} trials (published: {told})"
 
 
 def last_line(compared: Sequence[Compared]) -> str:
