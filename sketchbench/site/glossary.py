@@ -24,7 +24,7 @@ VERDICTS = {
 }
 TERMS = {
     "claim": "a statement that can be measured, with its place in a paper, its checks and what was predicted",
-    "predicted": "the verdict that was written down before the first run; `any` for times, `nothing` where there is none",
+    "predicted": "the verdict that was written down before the first run; `any` for times, `nothing` for none",
     "published": "the verdict that is committed to the repository, with which every run is compared",
     "reproduced": "the same verdict as published, from intervals that overlap",
     "weaker": "inconclusive, where the published verdict is decided; or it holds without being sharp",
