@@ -1,5 +1,6 @@
 """Whether verdicts are reproduced: a word for each pair of rows."""
 
+import inspect
 import math
 from typing import Any, get_args
 
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sketchbench.report.claim import reproduction
 from sketchbench.report.claim.criteria import CRITERIA, Verdict
 from sketchbench.report.claim.reproduction import compare, last_line
 
@@ -33,54 +35,93 @@ def other_case(**numbers: float) -> Changes:
     return {"case": "d=16", **numbers}
 
 
-@pytest.mark.parametrize(
-    ("was", "now", "word"),
-    [
-        ({}, {}, "reproduced"),
-        ({}, {"low": 1.4, "high": 1.9, "statistic": 1.7}, "reproduced"),  # intervals that overlap
-        ({}, {"low": 1.5, "high": 1.9}, "reproduced"),  # in one point
-        ({}, {"low": 1.51, "high": 1.9}, "differs"),
-        ({}, {"low": 0.1, "high": 0.49}, "differs"),
-        ({}, {"low": 1.50001, "high": 1.9}, "reproduced"),  # one step of the sixth digit
-        ({}, {"bound": 2.1}, "differs"),
-        ({}, {"bound": 2.00002}, "reproduced"),
-        ({}, OPEN, "weaker"),
-        (OPEN, {}, "stronger"),
-        (FAILS, OPEN, "weaker"),
-        (OPEN, FAILS, "stronger"),
-        (FAILS, {**OPEN, "low": 1.0, "high": 2.4}, "differs"),  # weaker, and of another quantity
-        ({}, {"verdict": "holds, not sharp"}, "weaker"),
-        ({"verdict": "holds, not sharp"}, {}, "stronger"),
-        ({"verdict": "holds, not sharp"}, OPEN, "weaker"),
-        ({}, {"verdict": "vacuous"}, "differs"),
-        ({"verdict": "vacuous"}, {"verdict": "holds, not sharp"}, "differs"),
-        ({}, {"verdict": "fails"}, "differs"),  # with overlapping intervals, too
-        ({"verdict": "fails"}, {"verdict": "does not transfer"}, "differs"),
-        ({}, {"verdict": "void"}, "differs"),
-        (OPEN, {**OPEN, "verdict": "void"}, "differs"),
-        ({"verdict": "void"}, OPEN, "differs"),
-        (COMPUTED, COMPUTED, "reproduced"),
-        (COMPUTED, {**COMPUTED, "statistic": 1.00001}, "reproduced"),
-        (COMPUTED, {**COMPUTED, "statistic": 1.00003}, "differs"),
-        (COMPUTED, {**COMPUTED, "statistic": math.inf}, "differs"),
-        ({**COMPUTED, "statistic": 0.0}, {**COMPUTED, "statistic": -1.4e-13}, "reproduced"),  # rounding
-        ({**COMPUTED, "statistic": 0.0}, {**COMPUTED, "statistic": 1e-8}, "differs"),
-        (COMPUTED, {**COMPUTED, **other_case(statistic=5.0, bound=10.0)}, "reproduced"),  # a tie of two cases
-        (COMPUTED, {**COMPUTED, **other_case(statistic=5.0, bound=10.0, slack=0.49)}, "differs"),
-        ({}, other_case(bound=4.0, low=1.0, high=3.5), "reproduced"),  # in multiples of the bound
-        ({}, other_case(bound=4.0, low=3.1, high=3.5), "differs"),
-        ({}, other_case(bound=40.0, low=1.0, high=3.5), "differs"),
-        ({"case": "d=8, largest 1.3 of 2"}, {"case": "d=8, largest 1.4 of 2", "bound": 2.1}, "differs"),  # one case
-        (
-            {"criterion": "equality"},
-            {"criterion": "equality", **other_case(low=5.0, high=6.0, bound=5.5)},
-            "reproduced",
-        ),
-        (FAILS, {**FAILS, **other_case(low=9.0, high=9.5)}, "reproduced"),  # of another case that fails
-    ],
-)
+CASES: list[tuple[Changes, Changes, str]] = [
+    ({}, {}, "reproduced"),
+    ({}, {"low": 1.4, "high": 1.9, "statistic": 1.7}, "reproduced"),  # intervals that overlap
+    ({}, {"low": 1.5, "high": 1.9}, "reproduced"),  # in one point
+    ({}, {"low": 1.51, "high": 1.9}, "differs"),
+    ({}, {"low": 0.1, "high": 0.49}, "differs"),
+    ({}, {"low": 1.50001, "high": 1.9}, "reproduced"),  # one step of the sixth digit
+    ({}, {"bound": 2.1}, "differs"),
+    ({}, {"bound": 2.00002}, "reproduced"),
+    ({}, OPEN, "weaker"),
+    (OPEN, {}, "stronger"),
+    (FAILS, OPEN, "weaker"),
+    (OPEN, FAILS, "stronger"),
+    (FAILS, {**OPEN, "low": 1.0, "high": 2.4}, "differs"),  # weaker, and of another quantity
+    ({}, {"verdict": "holds, not sharp"}, "weaker"),
+    ({"verdict": "holds, not sharp"}, {}, "stronger"),
+    ({"verdict": "holds, not sharp"}, OPEN, "weaker"),
+    ({}, {"verdict": "vacuous"}, "differs"),
+    ({"verdict": "vacuous"}, {"verdict": "holds, not sharp"}, "differs"),
+    ({}, {"verdict": "fails"}, "differs"),  # with overlapping intervals, too
+    ({"verdict": "fails"}, {"verdict": "does not transfer"}, "differs"),
+    ({}, {"verdict": "void"}, "differs"),
+    (OPEN, {**OPEN, "verdict": "void"}, "differs"),
+    ({"verdict": "void"}, OPEN, "differs"),
+    (COMPUTED, COMPUTED, "reproduced"),
+    (COMPUTED, {**COMPUTED, "statistic": 1.00001}, "reproduced"),
+    (COMPUTED, {**COMPUTED, "statistic": 1.00003}, "differs"),
+    (COMPUTED, {**COMPUTED, "statistic": math.inf}, "differs"),
+    ({**COMPUTED, "statistic": 0.0}, {**COMPUTED, "statistic": -1.4e-13}, "reproduced"),  # rounding
+    ({**COMPUTED, "statistic": 0.0}, {**COMPUTED, "statistic": 1e-8}, "differs"),
+    (COMPUTED, {**COMPUTED, **other_case(statistic=5.0, bound=10.0)}, "reproduced"),  # a tie of two cases
+    (COMPUTED, {**COMPUTED, **other_case(statistic=5.0, bound=10.0, slack=0.49)}, "differs"),
+    ({}, other_case(bound=4.0, low=1.0, high=3.5), "reproduced"),  # in multiples of the bound
+    ({}, other_case(bound=4.0, low=3.1, high=3.5), "differs"),
+    ({}, other_case(bound=40.0, low=1.0, high=3.5), "differs"),
+    ({"case": "d=8, largest 1.3 of 2"}, {"case": "d=8, largest 1.4 of 2", "bound": 2.1}, "differs"),  # one case
+    (
+        {"criterion": "equality"},
+        {"criterion": "equality", **other_case(low=5.0, high=6.0, bound=5.5)},
+        "reproduced",
+    ),
+    (FAILS, {**FAILS, **other_case(low=9.0, high=9.5)}, "reproduced"),  # of another case that fails
+]
+
+
+@pytest.mark.parametrize(("was", "now", "word"), CASES)
 def test_the_word_for_two_rows(was: Changes, now: Changes, word: str) -> None:
     assert words(table(was), table(now)) == [word]
+
+
+@pytest.mark.parametrize(
+    ("rule", "broken"),
+    [
+        ("RESOLUTION = 1e-5", "RESOLUTION = 1e-6"),
+        ("RESOLUTION = 1e-5", "RESOLUTION = 1e-4"),
+        ("ROUNDING * unit", "0"),
+        ("ROUNDING * unit", "100 * ROUNDING * unit"),
+        ("if gate.VOID in (was, now)", "if False"),
+        ('now == "inconclusive" or', "False or"),
+        ('was == "inconclusive" or', "False or"),
+        ('or (was, now) == ("holds", "holds, not sharp")', ""),
+        ('or (was, now) == ("holds, not sharp", "holds")', ""),
+        ('"differs" if apart else', ""),
+        ("_numbers(was, now)) if apart else", "_numbers(was, now)) if False else"),
+        ("if same and not _close", "if not _close"),
+        ("if same and not _close", "if False and not _close"),
+        ("now[Column.TRIALS] == 0", "now[Column.TRIALS] == 1"),
+        ('("statistic", unit) if same else ("slack", 1.0)', '("statistic", unit)'),
+        ('("statistic", unit) if same else ("slack", 1.0)', '("slack", 1.0)'),
+        ("(1.0, 1.0) if same", "(1.0, 1.0) if True"),
+        ("_below(high, low_now, unit) or", "False or"),
+        ("or _below(high_now, low, unit)", ""),
+        ("if not hold or", "if"),
+        ('or was["criterion"] not in BY_SLACK', ""),
+        ("(, )?largest .*", "nothing"),
+        ("if not (math.isfinite(one)", "if False and (math.isfinite(one)"),
+        ("one < other and not _close(one, other, unit)", "one < other"),
+    ],
+)
+def test_each_rule_decides_a_case(rule: str, broken: str) -> None:
+    """A module without it gives another word for one of them."""
+    source = inspect.getsource(reproduction)
+    assert rule in source
+    mutant: dict[str, Any] = {"__name__": "mutant"}
+    exec(source.replace(rule, broken), mutant)
+    found = [mutant["compare"](table(was), table(now))[0].word for was, now, _ in CASES]
+    assert found != [word for _, _, word in CASES]
 
 
 def test_rows_on_one_side_only() -> None:
