@@ -150,20 +150,18 @@ def _history(past: pd.DataFrame) -> str:
 
 
 def _predictions(claim: Claim, own: pd.DataFrame) -> Iterator[str]:
-    """What was predicted, and when, in a sentence; with the verdicts that are otherwise."""
-    predicted = [(claim.predicted_of(row["method"], row["scale"]), row) for row in own.to_dict("records")]
-    told = {(verdict, claim.at(row["scale"]).day(row["method"])) for verdict, row in predicted if verdict in MARKS}
-    if not told:
+    """What was predicted, and when, in a sentence; and how many verdicts are otherwise."""
+    days: dict[str, set[str]] = {}
+    for row in own[own["predicted"].isin(list(MARKS))].to_dict("records"):
+        days.setdefault(row["predicted"], set()).add(claim.at(row["scale"]).day(row["method"]))
+    if not days:
         yield '<p class="meta">Nothing was predicted.</p>'
         return
-    sentences = [
-        f"{badge(verdict)}{f' on {day}' if day else ''}" for verdict, day in sorted(told, key=lambda one: one[1])
-    ]
-    names = [
-        f"{escape(row['label'])}, {row['scale']}" for row in own[own["as_predicted"] == "otherwise"].to_dict("records")
-    ]
-    end = f"; otherwise for {', '.join(names)}" if names else ""
-    yield f'<p class="meta">Predicted before the first run: {", ".join(sentences)}{end}.</p>'
+    told = ", ".join(
+        f"{badge(verdict)} ({', '.join(sorted(when - {''})) or 'undated'})" for verdict, when in days.items()
+    )
+    count = int((own["as_predicted"] == "otherwise").sum())
+    yield f'<p class="meta">Predicted before the first run: {told}. Otherwise: {count} of {len(own)} verdicts.</p>'
 
 
 def _evidence(claim: Claim, own: pd.DataFrame) -> list[str]:

@@ -85,7 +85,7 @@ def test_every_claim_has_a_page_and_every_verdict_a_place(scales: list[Scale]) -
     assert "snakemake --config scale=quick studies=embedding,embedding_controls,moments" in text
     assert "<svg" in text
     assert (
-        'Predicted before the first run: <span class="holds">✓ holds</span> on 2026-11-21; otherwise for SRHT, quick.'
+        'Predicted before the first run: <span class="holds">✓ holds</span> (2026-11-21). Otherwise: 1 of 2 verdicts.'
         in text
     )
     assert (
