@@ -21,6 +21,8 @@ WORDS: tuple[Word, ...] = get_args(Word)
 RESOLUTION = 1e-5  # relative: one step of the last of the 6 digits that claims.csv keeps
 SHARES = ("probability", "always")  # the criteria whose statistic is a count out of the trials
 BY_SLACK = ("upper_bound", "probability")  # of what holds, the case with the largest interval by its bound decides
+ANOTHER = "a number without randomness that is another one"
+DISJOINT = "from intervals that have nothing in common"
 LISTED = 3  # findings of a word in the last line of a run; more of them are only counted
 Row = Mapping[Any, Any]
 
@@ -93,31 +95,31 @@ def _of_verdicts(was: str, now: str) -> Word:
 
 
 def _apart(was: Row, now: Row) -> str:
-    """Why the numbers of two rows can't be those of one quantity, in words; "" where they can.
-
-    Where another case decides, its numbers are of another quantity. Then intervals are compared in multiples of their
-    bounds where both verdicts hold up to a bound: the case with the largest of them decides, so if they have nothing in
-    common, those of one case have not. What is computed has the same least slack in any case. In other cases nothing is
-    said of the numbers.
-    """
-    same = _decided_by(was) == _decided_by(now)
+    """Why the numbers of two rows can't be those of one quantity, in words; "" where they can."""
+    if _decided_by(was) != _decided_by(now):
+        return _apart_elsewhere(was, now)
     unit = max(1.0, abs(was[Column.BOUND]))
-    if same and not _close(was[Column.BOUND], now[Column.BOUND]):
+    if not _close(was[Column.BOUND], now[Column.BOUND]):
         return "against another bound"
     if was[Column.TRIALS] == now[Column.TRIALS] == 0:
-        name, unit = ("statistic", unit) if same else ("slack", 1.0)
-        return "" if _close(was[name], now[name], unit) else "a number without randomness that is another one"
-    scales = (1.0, 1.0) if same else (was[Column.BOUND], now[Column.BOUND])
-    if not same:
-        hold = all(row["verdict"].startswith("holds") for row in (was, now))
-        if not hold or was["criterion"] != now["criterion"] or was["criterion"] not in BY_SLACK or min(scales) <= 0:
-            return ""
-        unit = 1.0
-    (low, high), (low_now, high_now) = (
-        (row["low"] / scale, row["high"] / scale) for row, scale in zip((was, now), scales, strict=True)
-    )
-    disjoint = _below(high, low_now, unit) or _below(high_now, low, unit)
-    return "from intervals that have nothing in common" if disjoint else ""
+        return "" if _close(was["statistic"], now["statistic"], unit) else ANOTHER
+    return DISJOINT if _disjoint([was["low"], was["high"]], [now["low"], now["high"]], unit) else ""
+
+
+def _apart_elsewhere(was: Row, now: Row) -> str:
+    """The same where another case decides, whose numbers are of another quantity.
+
+    What is computed has the same least slack in any case. Where both verdicts hold up to a bound, the case with the
+    largest interval by its bound decides; if two of these have nothing in common, those of one case have not, either.
+    Else nothing is said of the numbers.
+    """
+    if was[Column.TRIALS] == now[Column.TRIALS] == 0:
+        return "" if _close(was["slack"], now["slack"]) else ANOTHER
+    hold = all(row["verdict"].startswith("holds") and row[Column.BOUND] > 0 for row in (was, now))
+    if not hold or was["criterion"] != now["criterion"] or was["criterion"] not in BY_SLACK:
+        return ""
+    shares = ([row[end] / row[Column.BOUND] for end in ("low", "high")] for row in (was, now))
+    return DISJOINT if _disjoint(*shares) else ""
 
 
 def _decided_by(row: Row) -> tuple[str, ...]:
@@ -132,8 +134,10 @@ def _close(one: float, other: float, unit: float = 1.0) -> bool:
     return abs(one - other) <= RESOLUTION * max(abs(one), abs(other)) + ROUNDING * unit
 
 
-def _below(one: float, other: float, unit: float) -> bool:
-    return one < other and not _close(one, other, unit)
+def _disjoint(one: Sequence[float], other: Sequence[float], unit: float = 1.0) -> bool:
+    """Whether two intervals, each of a low and a high end, have nothing in common but for rounding."""
+    pairs = ((one[1], other[0]), (other[1], one[0]))
+    return any(high < low and not _close(high, low, unit) for high, low in pairs)
 
 
 def _numbers(was: Row, now: Row) -> str:
