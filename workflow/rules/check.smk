@@ -1,25 +1,10 @@
 # The last of all: whether the verdicts are the published ones, those of git's HEAD. One that differs, or a broken
 # contract, fails the run, after all is written, and fails it again until it is none; at the smoke scale, where trials
 # are few, and with differences=list they are listed only.
-import atexit
-import sys
-import time
-
 from sketchbench.report import committed
 
-SINCE = time.time()
-
-
-def say_last():
-    """End what a run says with the last line of its check: how many verdicts are reproduced. Snakemake's own last line
-    comes after that of any handler."""
-    log = Path(LOGS) / "check.log"
-    if log.is_file() and log.stat().st_mtime >= SINCE:
-        print(log.read_text(encoding="utf-8").splitlines()[-1], file=sys.stderr)
-
-
 if workflow.is_main_process:
-    atexit.register(say_last)
+    progress.end_with(Path(LOGS) / "check.log")
 
 
 rule check:
