@@ -118,8 +118,8 @@ def _apart_elsewhere(was: Row, now: Row) -> str:
     hold = all(row["verdict"].startswith("holds") and row[Column.BOUND] > 0 for row in (was, now))
     if not hold or was["criterion"] != now["criterion"] or was["criterion"] not in BY_SLACK:
         return ""
-    shares = ([row[end] / row[Column.BOUND] for end in ("low", "high")] for row in (was, now))
-    return DISJOINT if _disjoint(*shares) else ""
+    before, after = ([row[end] / row[Column.BOUND] for end in ("low", "high")] for row in (was, now))
+    return DISJOINT if _disjoint(before, after) else ""
 
 
 def _decided_by(row: Row) -> tuple[str, ...]:
