@@ -116,8 +116,8 @@ def _predictions(verdicts: pd.DataFrame) -> list[str]:
     text = (
         "A prediction is the verdict that the file of a claim named before the first run, and for a method that came "
         "later before that one's first run. Nobody edits it after a run. What was to hold, and holds without being "
-        "sharp, is counted as otherwise. Whether verdicts are as published is another question, which `sketchbench check` "
-        "answers."
+        "sharp, is counted as otherwise. Whether verdicts are as published is another question, which `sketchbench "
+        "check` answers."
     )
     blocks = ["## Was it predicted?", text, _table(["role", *PREDICTED], rows)]
     other = verdicts[predicted(verdicts) == "otherwise"]
