@@ -1,6 +1,5 @@
 """Print some of the quick scale's studies, separated by commas: contracts, which go with all studies, all that have no
-cost in conf/costs.csv, those with committed verdicts on times, which git does not track, so that a run without them
-would judge less than the committed reports do, and of the others as many as take a SHARE (1/3) of the time.
+cost in conf/costs.csv, and of the others as many as take a SHARE (1/3) of the time.
 
 The committed tables draw them, by their seals, so that each change of tables draws others, and a run can be repeated.
 A study whose committed table is not what the code gives is among them with a probability of a third, n of such studies
@@ -15,7 +14,6 @@ from pathlib import Path
 from sketchbench.config import study
 from sketchbench.plan import cost
 from sketchbench.project import PROJECT
-from sketchbench.report.claim import check, page
 
 SCALE = "quick"
 
@@ -27,7 +25,7 @@ def sample(share: Fraction, root: Path = PROJECT) -> list[str]:
     seals = sorted((root / "reports" / "tables").glob("*.seal"))
     drawn_by = hashlib.sha256(b"".join(seal.read_bytes() for seal in seals)).hexdigest()
     studies = {seal.stem for seal in seals} & set(study.names(conf))
-    always = {name for name in studies if study.read(conf, name, SCALE).always} | (studies & _timed(root))
+    always = {name for name in studies if study.read(conf, name, SCALE).always}
     chosen = always | (studies - known.keys())
     left = sum(known.values()) * share - sum(known.get(name, 0.0) for name in always)
     for name in sorted(studies - chosen, key=lambda name: hashlib.sha256(f"{drawn_by} {name}".encode()).hexdigest()):
@@ -35,12 +33,6 @@ def sample(share: Fraction, root: Path = PROJECT) -> list[str]:
             chosen.add(name)
             left -= known[name]
     return sorted(chosen)
-
-
-def _timed(root: Path) -> set[str]:
-    """The studies of committed verdicts on times, which nothing is expected of."""
-    verdicts = check.read_verdicts(root / "reports" / "claims.csv")
-    return set(verdicts["study"][page.on_times(verdicts)])
 
 
 if __name__ == "__main__":

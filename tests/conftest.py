@@ -8,7 +8,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy and torch, which read it once
+from sketchbench import arithmetic
+
+HELD = arithmetic.hold()  # before NumPy and torch are imported, which read variables once
 if os.environ.get("EMULATED_CUDA"):  # as emulator.py in tests/cuda has it; other processes find the stand-in as well
     STAND_IN = str(Path(__file__).parent / "cuda" / "emulated")
     sys.path.insert(0, STAND_IN)

@@ -1,9 +1,21 @@
-"""The error rate of a single comparison that tests of power and of mutants assume: that of a quick run."""
+"""The error rates of one comparison that tests of power and of mutants assume: those of a run at the two scales."""
 
-from sketchbench.report.claim.evaluate import FAMILY_WISE_ERROR
+from sketchbench.project import CONF
+from sketchbench.report.claim import error_rate
+from sketchbench.report.claim.error_rate import Levels
 
-# The largest number of comparisons that a quick run may make: it makes about 4,500, and studies to come need room.
-COMPARISONS = 5000
-LEVEL = FAMILY_WISE_ERROR / COMPARISONS
-# A run at the papers' sizes makes about 9,000, the frontier not among them.
-PAPER_LEVEL = FAMILY_WISE_ERROR / 16_000
+# The most comparisons that a run may make; studies to come need room. Of studies with few trials the quick scale makes
+# 560, of others 4,800; the papers' sizes 800 and 8,800.
+FEW, OTHERS = 603, 6000
+PAPER_FEW, PAPER_OTHERS = 1161, 16_000
+
+
+def levels(scale: str, few: int, others: int) -> Levels:
+    rate = error_rate.read(CONF, scale)
+    return rate.levels([{min(rate.studies): few, "another": others}])
+
+
+QUICK, PAPER = levels("quick", FEW, OTHERS), levels("paper", PAPER_FEW, PAPER_OTHERS)
+LEVEL, PAPER_LEVEL = QUICK.others.level, PAPER.others.level
+# What is held against a bound can be wrong on one side only, so its interval has twice the rate.
+FEW_LEVEL, PAPER_FEW_LEVEL = 2 * QUICK.few_trials.level, 2 * PAPER.few_trials.level

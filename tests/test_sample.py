@@ -8,8 +8,6 @@ import pytest
 
 from sketchbench.plan import cost
 from sketchbench.project import PROJECT
-from sketchbench.report import seal
-from sketchbench.report.claim import check
 
 _SPEC = importlib.util.spec_from_file_location("sample", PROJECT / ".ci" / "sample.py")
 assert _SPEC is not None
@@ -20,7 +18,7 @@ _SPEC.loader.exec_module(drawing)
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Twenty studies, of 1 to 20 seconds each, the third on times, one without a cost, and a contract of 6 seconds."""
+    """Twenty studies, of 1 to 20 seconds each, one without a cost, and a contract of 6 seconds."""
     for folder in ("conf/study", "reports/tables"):
         (tmp_path / folder).mkdir(parents=True)
     rows = [f"quick,s{number},1,{number},{number},1" for number in range(1, 21)]
@@ -32,13 +30,6 @@ def root(tmp_path: Path) -> Path:
         text = "task: moments\nsketch: all\n" + "always: true\n" * (name == "contract")
         (tmp_path / "conf" / "study" / f"{name}.yaml").write_text(text, encoding="utf-8")
         (tmp_path / "reports" / "tables" / f"{name}.seal").write_text(name, encoding="utf-8")
-    header = ",".join(dict.fromkeys([*check.VERDICTS, "predicted", "code"]))
-    verdicts = [("s3", "any", "holds"), ("s4", "any", "not run"), ("s5", "holds", "holds")]
-    told = [dict(zip(("study", "predicted", "verdict"), one, strict=True)) for one in verdicts]
-    path = tmp_path / "reports" / "claims.csv"
-    lines = [",".join(one.get(name, "") for name in header.split(",")) for one in told]
-    path.write_text("\n".join([header, *lines, ""]), encoding="utf-8")
-    seal.write("claims", "quick", {}, [path])
     (tmp_path / "reports" / "tables" / "joined.seal").touch()  # a table of no study of its own
     return tmp_path
 
@@ -47,12 +38,12 @@ def seconds(studies: list[str]) -> int:
     return sum(int(name[1:]) for name in studies if name.startswith("s"))
 
 
-def test_it_takes_its_share_of_the_time_contracts_times_and_what_has_no_cost(root: Path) -> None:
+def test_it_takes_its_share_of_the_time_contracts_and_what_has_no_cost(root: Path) -> None:
     drawn = drawing.sample(Fraction(1, 3), root)
     assert 66 <= seconds(drawn) < 66 + 20  # of 210, with the contract 72 of 216
-    assert {"new", "contract", "s3"} <= set(drawn)
+    assert {"new", "contract"} <= set(drawn)
     assert len(drawing.sample(Fraction(1), root)) == 22
-    assert drawing.sample(Fraction(0), root) == ["contract", "new", "s3"]
+    assert drawing.sample(Fraction(0), root) == ["contract", "new"]
 
 
 def test_tables_draw_it(root: Path) -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import yaml
-from levels import LEVEL, PAPER_LEVEL
+from levels import FEW_LEVEL, LEVEL, PAPER_FEW_LEVEL
 from scipy import stats
 from whole_plan import whole_plan
 
@@ -79,29 +79,29 @@ def test_probabilities(study: str, delta: float) -> None:
 
 
 def test_the_median_training() -> None:
-    """Where no training is worse than allowed, less than half of all are. Of inversions likewise; what their control
-    needs is the same, with successes."""
-    needed = trials_for_zero(0.5, error=LEVEL)
-    assert needed == 24
+    """Where one training of 24 is worse than allowed, less than half of all are. Of inversions likewise; what their
+    control needs is the same, with successes. Without an exception 20 would do."""
+    assert proportion_interval(1, 24, error=FEW_LEVEL).high < 0.5 < proportion_interval(2, 24, error=FEW_LEVEL).high
+    assert trials_for_zero(0.5, error=FEW_LEVEL) == 20
     for study in ("federated_mlp", "inversion_sizes", "inversion_double_blind", "inversion_noise"):
-        assert needed <= min(quick(study))
+        assert min(quick(study)) >= 24
 
 
 def test_the_median_training_at_the_papers_sizes() -> None:
     """More is compared there, so that one trial more is needed."""
-    needed = trials_for_zero(0.5, error=PAPER_LEVEL)
-    assert needed == 25
+    one_off = [proportion_interval(1, trials, error=PAPER_FEW_LEVEL).high for trials in (24, 25)]
+    assert one_off[1] < 0.5 < one_off[0]
     for study in ("double_blind", "mnist", "noise", "prior", "sizes"):
         paper = yaml.safe_load((composition.CONF / "study" / f"inversion_{study}.yaml").read_text())["scales"]["paper"]
-        assert needed <= paper["set"]["task.trials"]
+        assert paper["set"]["task.trials"] >= 25
 
 
 def test_the_median_compressed_training() -> None:
     """Of the iid workers' trainings a few may be others than most, and of the other workers' a fifth."""
     (trials,) = set(quick("compressed_iid"))
-    assert proportion_interval(3, trials, error=LEVEL).high < 0.5
+    assert proportion_interval(3, trials, error=FEW_LEVEL).high < 0.5
     (trials,) = set(quick("compressed_noniid"))
-    assert proportion_interval(20, trials, error=LEVEL).high < 0.5
+    assert proportion_interval(20, trials, error=FEW_LEVEL).high < 0.5
 
 
 # Recoveries
@@ -114,13 +114,13 @@ PADDING = {
 
 @pytest.mark.parametrize("kind", PADDING)
 def test_the_interval_of_the_padding_study(kind: str) -> None:
-    """Half a per cent to each side: less than the 1 % between no difference and the bound."""
+    """0.6 % to each side at most: less than the 1 % between no difference and the bound."""
     bound, spread = PADDING[kind]
     (trials,) = set(quick("padding"))
     tasks = yaml.safe_load((composition.CONF / "task" / "padding.yaml").read_text())
     assert tasks["signals"][kind] == bound
     low, high = mean_interval(1.0, spread, 0.0, trials, error=LEVEL)
-    assert (high - low) / 2 <= 0.005 < abs(bound - 1)
+    assert (high - low) / 2 <= 0.006 < abs(bound - 1)
     assert trials_for_mean(0.01, sd=spread, error=LEVEL, power=POWER) <= trials
 
 
@@ -219,7 +219,7 @@ def test_the_interval_of_the_cost_of_privacy(spread: float, distance: float) -> 
     against 0.1. The spreads are the largest seen: 0.09 without a sketch, 0.22 and 0.015 with one. A skewness of 1.2 may
     be judged."""
     (trials,) = set(quick("private_training"))
-    low, high = mean_interval(0.0, spread, 0.0, trials, error=LEVEL)
+    low, high = mean_interval(0.0, spread, 0.0, trials, error=FEW_LEVEL)
     assert (high - low) / 2 < distance
     assert TRUSTED_SKEWNESS * trials**0.5 > 1.2
 
@@ -237,7 +237,7 @@ def test_the_interval_of_the_cost_of_twice_the_noise() -> None:
 def test_the_interval_of_what_is_recovered() -> None:
     """A tenth to each side, for a spread of 0.12: the largest seen is 0.113."""
     (trials,) = set(quick("attack_convergence"))
-    low, high = mean_interval(0.25, 0.12, 0.0, trials, error=LEVEL)
+    low, high = mean_interval(0.25, 0.12, 0.0, trials, error=FEW_LEVEL)
     assert (high - low) / 2 < 0.1
 
 
@@ -257,10 +257,10 @@ def test_the_interval_of_an_attack_that_knows_nothing() -> None:
     others = tested - found
     spread = ((found + others + 1) / (12 * found * others)) ** 0.5
     assert spread < 0.08
-    low, high = mean_interval(0.5, 0.08, 0.0, config["trials"], error=LEVEL)
+    low, high = mean_interval(0.5, 0.08, 0.0, config["trials"], error=FEW_LEVEL)
     assert (high - low) / 2 < 0.13
 
 
 def test_the_median_attack() -> None:
     """Where all trainings are on one side, most are."""
-    assert trials_for_zero(0.5, error=LEVEL) <= min(quick("property_inference"))
+    assert trials_for_zero(0.5, error=FEW_LEVEL) <= min(quick("property_inference"))

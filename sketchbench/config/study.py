@@ -66,6 +66,7 @@ class Study:
         always: whether it is run with any chosen studies, on their methods, each at the first size that it takes.
         trial_runs: whether each trial is a run of its own.
         variations: settings of some combinations; the first that matches counts.
+        seed: what is added to the root of all randomness, so that its draws are not another scale's.
         long: the time of its runs, if it is more than a day of two processor cores.
     """
 
@@ -83,6 +84,7 @@ class Study:
     always: bool = False
     trial_runs: bool = False
     variations: tuple[Variation, ...] = ()
+    seed: int = 0
     long: Long | None = None
 
     def takes(self, theory: Mapping[str, Any]) -> bool:
@@ -155,6 +157,7 @@ def read(conf: Path, name: str, scale: str, *, gpu: bool = False) -> Study:
         always=text.get("always", False),
         trial_runs="trials" in special,
         variations=variations,
+        seed=special.get("seed", 0),
         long=Long(**special["long"]) if "long" in special else None,
     )
 

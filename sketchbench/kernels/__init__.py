@@ -6,6 +6,7 @@ any number of threads; normal variates agree to rounding. A draw for many operat
 counts operators, and operator t depends on the key and t only, not on the size of the stack.
 """
 
+import functools
 import importlib
 import importlib.util
 import os
@@ -249,7 +250,13 @@ class Kernels(Protocol):
 
 
 def device_missing() -> str | None:
-    """The reason why CuPy kernels cannot run here, or None if they can."""
+    """The reason why CuPy kernels cannot run here, or None if they can: looked up once a process."""
+    return _missing_in(os.getpid())
+
+
+@functools.cache
+def _missing_in(process: int) -> str | None:
+    """The answer for this process; a forked child can't use its parent's device, and gets an answer of its own."""
     if importlib.util.find_spec("cupy") is None:
         return "CuPy is not installed (pip install 'sketchbench[gpu]')"
     import cupy

@@ -25,7 +25,7 @@ _UNIT = 2**12  # smallest number of entries that are filled and then transformed
 _PANEL = 2**17  # bytes of a panel
 _ROWS = 8  # most rows of a panel
 _PARTS, _NEAR = 8, 2**22  # parts of a result that is collected from a sparse vector, and the largest part in bytes
-_WORTH_A_TEAM = 2**15  # entries; with fewer, one thread has finished before others start
+_AT_A_TIME = 2  # entries of a transform that take about a nanosecond
 _EIGHTS = 0o1111111111111  # the powers of eight
 
 
@@ -356,21 +356,22 @@ def walsh_hadamard(x: NDArray[Any]) -> NDArray[Any]:
     n = x.shape[-1]
     if not x.flags.c_contiguous:
         x = np.ascontiguousarray(x)
-    if x.size <= _WORTH_A_TEAM or (n * x.itemsize <= _LEAST and threads() == 1):  # one pass, on one thread
+    work = x.size // _AT_A_TIME
+    if n * x.itemsize <= _MOST and threads(work) == 1:  # one pass, on one thread
         _alone(x, n**-0.5)
         return x
     flat = x.reshape(-1)
     (size, *_), *panels = _passes(n, x.itemsize)
-    _blocks(flat, min(n, size), size, 1.0 if panels else n**-0.5)
+    _blocks(flat, min(n, size), size, 1.0 if panels else n**-0.5, work=work)
     for number, place in enumerate(panels, 1):
-        _panels(flat, *place, n**-0.5 if number == len(panels) else 1.0)
+        _panels(flat, *place, n**-0.5 if number == len(panels) else 1.0, work=work)
     return x
 
 
 def spread_hadamard(at: NDArray[np.int32], values: NDArray[Any], scale: float, out: NDArray[Any]) -> NDArray[Any]:
-    panels = _sparse_blocks([(at, values)], scale, out)
+    panels, work = _sparse_blocks([(at, values)], scale, out), out.size // _AT_A_TIME
     for number, place in enumerate(panels, 1):
-        _panels(out.reshape(-1), *place, out.shape[-1] ** -0.5 if number == len(panels) else 1.0)
+        _panels(out.reshape(-1), *place, out.shape[-1] ** -0.5 if number == len(panels) else 1.0, work=work)
     return out
 
 
@@ -380,7 +381,7 @@ def hadamard_collect(x: NDArray[Any], at: NDArray[np.int32], scale: float) -> ND
     (size, *_), *panels = _passes(n, x.itemsize)
     if not panels or len(x) < len(at):
         return _collect(walsh_hadamard(x), at, scale)
-    _blocks(x.reshape(-1), size, size, 1.0)
+    _blocks(x.reshape(-1), size, size, 1.0, work=x.size // _AT_A_TIME)
     return _collect_last(x, panels, at, scale)
 
 
@@ -391,9 +392,11 @@ def spread_hadamard_collect(
     h = n // _PARTS
     if _LEAST <= h * room.itemsize <= _NEAR and _PARTS * entries <= n // 2:
         y, real = np.empty((len(at), room.shape[1], at.shape[-1]), room.dtype), room.dtype.type
-        workers = min(threads(), y.shape[0] * y.shape[1] * _PARTS)
+        lines = y.shape[0] * y.shape[1]
+        work = lines * n // _AT_A_TIME
+        workers = min(threads(work), lines * _PARTS)
         blocks = room.reshape(-1)[: workers * h].reshape(workers, h)
-        _collect_blocks(_join(terms), blocks, at, y, n, (real(n**-0.5), real(scale)))
+        _collect_blocks(_join(terms), blocks, at, y, n, (real(n**-0.5), real(scale)), work=work)
         return y
     panels = _sparse_blocks(terms, 1.0, room)
     return _collect_last(room, panels, at, scale)
@@ -417,7 +420,8 @@ def _sparse_blocks(
     at, values, starts = _join(terms)
     (size, *_), *panels = _passes(n, out.itemsize)
     last = real(1.0 if panels else n**-0.5)
-    _blocks_of_sparse(at, values, starts, real(scale), out, min(n, size), last)
+    h = min(n, size)
+    _blocks_of_sparse(at, values, starts, real(scale), out, h, last, work=(out.size - h) // _AT_A_TIME)
     return panels
 
 
@@ -429,13 +433,14 @@ def _collect_last(
         return _collect(x, at, scale)
     *others, (_, h, width) = panels
     for place in others:
-        _panels(x.reshape(-1), *place, 1.0)
+        _panels(x.reshape(-1), *place, 1.0, work=x.size // _AT_A_TIME)
     y, real = np.empty((len(at), *x.shape[1:-1], at.shape[-1]), x.dtype), x.dtype.type
-    _collect_panels(x, at, y, h, width, real(x.shape[-1] ** -0.5), real(scale))
+    work = x.size // _AT_A_TIME
+    _collect_panels(x, at, y, h, width, real(x.shape[-1] ** -0.5), real(scale), work=work)
     return y
 
 
 def _collect(x: NDArray[Any], at: NDArray[np.int32], scale: float) -> NDArray[Any]:
     y = np.empty((len(at), x.shape[1], at.shape[-1]), x.dtype)
-    _collect_entries(x, at, y, x.dtype.type(scale))
+    _collect_entries(x, at, y, x.dtype.type(scale), work=y.size - y.shape[-1])
     return y

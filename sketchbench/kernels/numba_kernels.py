@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import int32, int64, njit, prange, uint32, uint64
+from numba import int32, int64, njit, prange, uint32, uint64, uintp
 from numpy.typing import NDArray
 
 from sketchbench.kernels import PRIME, WIDE, Entries, index_type
@@ -87,7 +87,7 @@ def _random_words(key: Any, stream: int, first: int, out: NDArray[np.uint32]) ->
 
 def random_words(key: int, stream: int, first: int, operators: int, count: int) -> NDArray[np.uint32]:
     out = np.empty((operators, count), dtype=np.uint32)
-    _random_words(np.uint64(key), stream, first, out)
+    _random_words(np.uint64(key), stream, first, out, work=out.size)
     return out
 
 
@@ -130,7 +130,7 @@ def integer_rows(
 ) -> NDArray[np.int32]:
     out: NDArray[Any] = np.empty((operators, rows, d), dtype=index_type(bound))
     draw = _integer_rows if bound <= WIDE else _wide_rows
-    draw(np.uint64(key), stream, first, row, np.uint64(bound), out)
+    draw(np.uint64(key), stream, first, row, np.uint64(bound), out, work=out.size)
     return out
 
 
@@ -213,12 +213,12 @@ def random_subset(key: int, stream: int, first: int, operators: int, count: int,
     for number in range(operators):
         place = (seed, stream, first + number, population)
         counts = np.zeros((_STRIPS, 2**_DIGIT), dtype=np.int64)
-        _count_digits(*place, counts)
+        _count_digits(*place, counts, work=population)
         total = counts.sum(axis=0).cumsum()
         digit = int(np.searchsorted(total, count))
         tied = np.empty(counts[:, digit].sum(), dtype=out.dtype)
         own = int(total[digit] - len(tied))
-        _below_digit(*place, np.uint32(digit), counts, out[number], tied)
+        _below_digit(*place, np.uint32(digit), counts, out[number], tied, work=population)
         order = np.argsort(_wide_words(*place, tied), kind="stable")[: count - own]
         _merge(own, np.sort(tied[order]), out[number])
     return out
@@ -247,7 +247,7 @@ def _sign_rows(key: Any, stream: int, first: int, row: int, out: NDArray[np.int8
 
 def sign_rows(key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int) -> NDArray[np.int8]:
     out = np.empty((operators, rows, d), dtype=np.int8)
-    _sign_rows(np.uint64(key), stream, first, row, out)
+    _sign_rows(np.uint64(key), stream, first, row, out, work=out.size)
     return out
 
 
@@ -298,6 +298,9 @@ def _normals(key: Any, stream: int, t: int, k: int, first: int, out: NDArray[np.
             out[i] = _outer(0.5 - q[i])
 
 
+_NORMAL = 8  # nanoseconds that a normal variate takes, about
+
+
 @Threaded
 def _gaussian_rows(key: Any, stream: int, first: int, row: int, out: NDArray[np.float64]) -> None:
     operators, rows, d = out.shape
@@ -311,7 +314,7 @@ def gaussian_rows(
     key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int
 ) -> NDArray[np.float64]:
     out = np.empty((operators, rows, d), dtype=np.float64)
-    _gaussian_rows(np.uint64(key), stream, first, row, out)
+    _gaussian_rows(np.uint64(key), stream, first, row, out, work=_NORMAL * (out.size - min(d, _DRAWN)))
     return out
 
 
@@ -333,6 +336,11 @@ def _dot(a: NDArray[Any], b: NDArray[Any]) -> Any:
     for i in range(a.shape[0]):
         total += a[i] * b[i]
     return total
+
+
+def _dense_work(entries: Entries, count: int, vectors: int) -> int:
+    """About how many nanoseconds it takes to generate so many entries, and to multiply them by so many vectors."""
+    return count * ((_NORMAL if entries == "gaussian" else 1) + vectors // 8)
 
 
 @Threaded
@@ -362,7 +370,8 @@ def dense_sketch(
 ) -> NDArray[Any]:
     y = np.empty((operators, x.shape[1], rows), dtype=x.dtype)
     x = np.ascontiguousarray(x)
-    _dense_sketch(entries == "gaussian", np.uint64(key), stream, first, x, y)
+    work = _dense_work(entries, (operators * rows - 1) * x.shape[2], x.shape[1])
+    _dense_sketch(entries == "gaussian", np.uint64(key), stream, first, x, y, work=work)
     return y
 
 
@@ -394,7 +403,8 @@ def dense_desketch(
 ) -> NDArray[Any]:
     x = np.empty((operators, y.shape[1], d), dtype=y.dtype)
     y = np.ascontiguousarray(y)
-    _dense_desketch(entries == "gaussian", np.uint64(key), stream, first, y, x)
+    work = _dense_work(entries, (operators * d - min(d, _CHUNK)) * y.shape[2], y.shape[1])
+    _dense_desketch(entries == "gaussian", np.uint64(key), stream, first, y, x, work=work)
     return x
 
 
@@ -417,7 +427,8 @@ def _polynomial_hash(coefficients: NDArray[np.uint32], out: NDArray[np.uint32]) 
 
 def polynomial_hash(coefficients: NDArray[np.uint32], points: int) -> NDArray[np.uint32]:
     out = np.empty((*coefficients.shape[:2], points), dtype=np.uint32)
-    _polynomial_hash(coefficients, out)
+    operators, rows, k = coefficients.shape
+    _polynomial_hash(coefficients, out, work=(operators * rows - 1) * points * k)
     return out
 
 
@@ -441,14 +452,28 @@ def distinct(words: NDArray[np.uint32], b: int) -> NDArray[np.int32]:
     if b > WIDE:
         return np.asarray(distinct_wide(np, words, b))
     out = np.empty(words.shape, dtype=np.int32)
-    _distinct(words, b, out)
+    operators, s, d = words.shape
+    _distinct(words, b, out, work=(operators - 1) * s * d)
     return out
 
 
-_WORTH_A_TEAM = 2**15  # products; with fewer, one thread has finished before others start
 _COLUMNS = 2**14  # columns of a sparse matrix that a thread takes at a time
 _PARTS = 16  # largest number of partial sums of a scatter
 _SPREAD = 2**16  # entries of a vector that a thread fills at a time
+
+
+@njit(cache=True)
+def _add_to_cells(rows: NDArray[np.int32], flips: NDArray[np.int8], x: NDArray[Any], cells: NDArray[Any]) -> None:
+    """Add entry j of x, with its sign, to cell rows[j]. One index an array is faster than the four of a stack's."""
+    for j in range(rows.shape[0]):
+        cells[uintp(rows[j])] += flips[j] * x[j]
+
+
+@njit(cache=True)
+def _add_from_cells(rows: NDArray[np.int32], flips: NDArray[np.int8], cells: NDArray[Any], x: NDArray[Any]) -> None:
+    """The transpose of `_add_to_cells`."""
+    for j in range(rows.shape[0]):
+        x[j] += flips[j] * cells[uintp(rows[j])]
 
 
 @Threaded
@@ -459,11 +484,11 @@ def _scatter(buckets: NDArray[np.int32], signs: NDArray[np.int8], x: NDArray[Any
     share = -(-d // parts)
     for index in prange(operators * vectors * parts):
         t, n, part = index // (vectors * parts), index // parts % vectors, index % parts
-        source = t % x.shape[0]
-        y[t, n, part] = 0
+        columns = slice(part * share, min(d, (part + 1) * share))
+        cells, entries = y[t, n, part], x[t % x.shape[0], n, columns]
+        cells[:] = 0
         for r in range(s):
-            for j in range(part * share, min(d, (part + 1) * share)):
-                y[t, n, part, buckets[t, r, j]] += signs[t, r, j] * x[source, n, j]
+            _add_to_cells(buckets[t, r, columns], signs[t, r, columns], entries, cells)
 
 
 @Threaded
@@ -494,10 +519,11 @@ def scatter(matrix: SparseMatrix, x: NDArray[Any], out: NDArray[Any] | None = No
     lines = operators * x.shape[1]
     parts = _parts(matrix, lines)
     sums = y[:, :, None] if parts == 1 else np.empty((*shape[:2], parts, matrix.b), dtype=x.dtype)
-    apply = _scatter.alone if lines * s * d < _WORTH_A_TEAM else _scatter
-    apply(matrix.buckets, matrix.signs, np.ascontiguousarray(x), sums)
+    work = (lines * parts - 1) * s * d // parts
+    _scatter(matrix.buckets, matrix.signs, np.ascontiguousarray(x), sums, work=work)
     if parts > 1:
-        _sum_parts(sums.reshape(lines, parts, matrix.b), y.reshape(lines, matrix.b))
+        work = (y.size - min(matrix.b, _COLUMNS)) * parts
+        _sum_parts(sums.reshape(lines, parts, matrix.b), y.reshape(lines, matrix.b), work=work)
     return y
 
 
@@ -507,35 +533,32 @@ def _gather(buckets: NDArray[np.int32], signs: NDArray[np.int8], y: NDArray[Any]
     chunks = -(-d // _COLUMNS)
     for index in prange(operators * vectors * chunks):
         t, n, start = index // (vectors * chunks), index // chunks % vectors, index % chunks
-        source = t % y.shape[0]
+        columns = slice(start * _COLUMNS, min(d, (start + 1) * _COLUMNS))
+        cells, entries = y[t % y.shape[0], n], x[t, n, columns]
+        entries[:] = 0
         for r in range(buckets.shape[1]):
-            for j in range(start * _COLUMNS, min(d, (start + 1) * _COLUMNS)):
-                x[t, n, j] += signs[t, r, j] * y[source, n, buckets[t, r, j]]
+            _add_from_cells(buckets[t, r, columns], signs[t, r, columns], cells, entries)
 
 
 def gather(matrix: SparseMatrix, y: NDArray[Any]) -> NDArray[Any]:
     operators, s, d = matrix.buckets.shape
-    x = np.zeros((operators, y.shape[1], d), dtype=y.dtype)
-    apply = _gather.alone if operators * y.shape[1] * s * d < _WORTH_A_TEAM else _gather
-    apply(matrix.buckets, matrix.signs, np.ascontiguousarray(y), x)
+    x = np.empty((operators, y.shape[1], d), dtype=y.dtype)
+    _gather(matrix.buckets, matrix.signs, np.ascontiguousarray(y), x, work=(x.size - min(d, _COLUMNS)) * s)
     return x
 
 
 @Threaded
 def _project(buckets: NDArray[np.int32], signs: NDArray[np.int8], b: int, x: NDArray[Any], out: NDArray[Any]) -> None:
-    operators, vectors, d = out.shape
+    operators, vectors, _ = out.shape
     s = buckets.shape[1]
     for index in prange(operators * vectors):
         t, n = index // vectors, index % vectors
-        source = t % x.shape[0]
-        y = np.zeros(b, x.dtype)
+        cells, entries, back = np.zeros(b, x.dtype), x[t % x.shape[0], n], out[t, n]
         for r in range(s):
-            for j in range(d):
-                y[buckets[t, r, j]] += signs[t, r, j] * x[source, n, j]
-        out[t, n] = 0
+            _add_to_cells(buckets[t, r], signs[t, r], entries, cells)
+        back[:] = 0
         for r in range(s):
-            for j in range(d):
-                out[t, n, j] += signs[t, r, j] * y[buckets[t, r, j]]
+            _add_from_cells(buckets[t, r], signs[t, r], cells, back)
 
 
 def project(matrix: SparseMatrix, x: NDArray[Any]) -> NDArray[Any]:
@@ -544,8 +567,8 @@ def project(matrix: SparseMatrix, x: NDArray[Any]) -> NDArray[Any]:
     if _parts(matrix, lines) > 1:
         return gather(matrix, scatter(matrix, x))
     out = np.empty((operators, x.shape[1], d), dtype=x.dtype)
-    apply = _project.alone if lines * s * d < _WORTH_A_TEAM else _project
-    apply(matrix.buckets, matrix.signs, matrix.b, np.ascontiguousarray(x), out)
+    work = (lines - 1) * 2 * s * d
+    _project(matrix.buckets, matrix.signs, matrix.b, np.ascontiguousarray(x), out, work=work)
     return out
 
 
@@ -574,6 +597,9 @@ def _median_of_5(buckets: NDArray[np.int32], signs: NDArray[np.int8], y: NDArray
             x[t, n, j] = max(b, min(c, f))
 
 
+_SORTED = 8  # nanoseconds that a value takes to be sorted, about
+
+
 @Threaded
 def _median(buckets: NDArray[np.int32], signs: NDArray[np.int8], y: NDArray[Any], x: NDArray[Any]) -> None:
     operators, vectors, d = x.shape
@@ -595,9 +621,10 @@ def _median(buckets: NDArray[np.int32], signs: NDArray[np.int8], y: NDArray[Any]
 
 
 def median(matrix: SparseMatrix, y: NDArray[Any]) -> NDArray[Any]:
-    x = np.empty((matrix.buckets.shape[0], y.shape[1], matrix.buckets.shape[2]), dtype=y.dtype)
-    find = _median_of_5 if matrix.buckets.shape[1] == 5 else _median
-    find(matrix.buckets, matrix.signs, np.ascontiguousarray(y), x)
+    operators, s, d = matrix.buckets.shape
+    x = np.empty((operators, y.shape[1], d), dtype=y.dtype)
+    find, each = (_median_of_5, s) if s == 5 else (_median, _SORTED * s)
+    find(matrix.buckets, matrix.signs, np.ascontiguousarray(y), x, work=(x.size - min(d, _COLUMNS)) * each)
     return x
 
 
@@ -614,7 +641,7 @@ def _collect(v: NDArray[Any], at: NDArray[np.int32], out: NDArray[Any]) -> None:
 
 def collect(v: NDArray[Any], at: NDArray[np.int32]) -> NDArray[Any]:
     out = np.empty((at.shape[0], v.shape[1], at.shape[2]), dtype=v.dtype)
-    _collect(v, at, out)
+    _collect(v, at, out, work=out.size - min(at.shape[2], _COLUMNS))
     return out
 
 
@@ -648,5 +675,5 @@ def _spread(at: NDArray[np.int32], values: NDArray[Any], out: NDArray[Any], keep
 
 
 def spread(at: NDArray[np.int32], values: NDArray[Any], out: NDArray[Any], keep: bool = False) -> NDArray[Any]:
-    _spread(at, values, out, keep)
+    _spread(at, values, out, keep, work=(out.size - min(out.shape[2], _SPREAD)) // 2)
     return out

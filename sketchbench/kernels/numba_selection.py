@@ -19,7 +19,6 @@ from sketchbench.kernels import index_type
 from sketchbench.kernels.threaded import Threaded
 
 _WORDS = 2**7  # words of 64 marks that a thread makes at a time
-_WORTH_A_TEAM = 2**16  # entries; with fewer, one thread has finished before others start
 _SAMPLE = 2**13  # entries of the sample
 _MARGIN = 4  # standard deviations by which the sample's magnitude is lowered
 _FEW, _DIGIT, _MANY = 6, 12, 2**11  # bits of a digit of radix select: _FEW for fewer than _MANY keys, else _DIGIT
@@ -188,8 +187,7 @@ def largest(x: NDArray[Any], k: int) -> NDArray[np.int32]:
     magnitude = bits.dtype.type(2 ** (width - 1) - 1)  # all bits but the sign; their order is that of magnitudes
     least, words = np.empty(rows, np.uint64), -(-d // 64)
     marks, totals = np.empty((rows, words), np.uint64), np.empty((rows, -(-words // _WORDS)), np.int64)
-    alone = x.size <= _WORTH_A_TEAM
-    (_guess.alone if alone or rows == 1 else _guess)(bits, magnitude, k, least)
-    (_mark.alone if alone else _mark)(bits, magnitude, least, marks, totals)
-    (_choose.alone if alone or rows == 1 else _choose)(bits, magnitude, marks, totals, out)
+    _guess(bits, magnitude, k, least, work=(rows - 1) * d)
+    _mark(bits, magnitude, least, marks, totals, work=x.size)
+    _choose(bits, magnitude, marks, totals, out, work=(rows - 1) * d)
     return out

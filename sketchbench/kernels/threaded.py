@@ -5,47 +5,117 @@ parent's threads, and OpenMP would end it, for which a pool waits for ever; so f
 Numba's workqueue aborts where two teams run at once, so they run one after the other.
 """
 
+import functools
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
 import numba
 from numba import njit
 
+WORTH_A_TEAM = 2**16  # nanoseconds, about: with less work, one thread has finished before others help
+
 
 class Threaded:
     """A decorator for functions with loops over `prange` and without a result, compiled at their first call.
 
-    `alone` is the function without threads, which starts faster, and loads faster from Numba's cache. A call uses it
-    where only one thread may run; callers with little work use it by name.
+    `alone` is the function without threads, which starts faster, and loads faster from Numba's cache. A call runs it
+    where only one thread may run, or has enough to do.
     """
 
     def __init__(self, function: Callable[..., None]) -> None:
         self.team = njit(cache=True, parallel=True)(function)
         self.alone = njit(cache=True)(_rename(function))
 
-    def __call__(self, *arguments: Any) -> None:
-        if threads() == 1:
+    def __call__(self, *arguments: Any, work: int) -> None:
+        """Run the function.
+
+        Arguments:
+            work: what the loop has to do after its first turn, which other threads may take over, in steps of about a
+                nanosecond; 0 for a loop of one turn.
+        """
+        count = threads(work)
+        if count == 1:
             self.alone(*arguments)
         elif numba.threading_layer() == "workqueue":  # type: ignore[attr-defined]
             with _ONE_TEAM:
-                self.team(*arguments)
+                self._share(count, arguments)
         else:
+            self._share(count, arguments)
+
+    def _share(self, count: int, arguments: tuple[Any, ...]) -> None:
+        """Run with so many threads, and leave Numba's number of them as it was."""
+        before = numba.get_num_threads()
+        if count == before:
             self.team(*arguments)
+            return
+        numba.set_num_threads(count)
+        try:
+            self.team(*arguments)
+        finally:
+            numba.set_num_threads(before)
 
 
+def cores(root: Path = Path("/")) -> int:
+    """The number of cores that this process may use: those of its affinity mask, or fewer where the CPU quota of a
+    container (a cgroup of version 1 or 2) pays for fewer, rounded up."""
+    return min([numba.config.NUMBA_DEFAULT_NUM_THREADS, *_quotas(root)])  # type: ignore[attr-defined]
+
+
+def _quotas(root: Path) -> Iterator[int]:
+    """The quotas of this process's groups, and of those around them, in cores; none where no group has one."""
+    groups = root / "proc/self/cgroup"
+    for line in groups.read_text().splitlines() if groups.exists() else []:
+        _, controllers, group = line.split(":", 2)
+        if controllers and "cpu" not in controllers.split(","):
+            continue
+        top, files = root / "sys/fs/cgroup", ["cpu.max"]
+        if controllers:  # version 1
+            top, files = top / "cpu", ["cpu.cfs_quota_us", "cpu.cfs_period_us"]
+        own = top / group.lstrip("/")
+        for folder in (own, *own.parents[: len(own.parts) - len(top.parts)]):
+            with suppress(FileNotFoundError):
+                quota, period = " ".join((folder / name).read_text() for name in files).split()
+                if quota not in ("max", "-1"):
+                    yield max(1, -(-int(quota) // int(period)))
+
+
+_ASKED_FOR = "NUMBA_NUM_THREADS" in os.environ
+_MOST: int = numba.config.NUMBA_NUM_THREADS if _ASKED_FOR else cores()  # type: ignore[attr-defined]
 _ONE_TEAM = threading.RLock()
 _FORKED = threading.Event()  # set in a forked child
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_FORKED.set)
 
 
-def threads() -> int:
-    """The number of threads that may run: 1 in a forked child. Numba's threads are not started where it is 1."""
-    most: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
-    return 1 if most == 1 or _FORKED.is_set() else int(numba.get_num_threads())
+def threads(work: int) -> int:
+    """The number of threads for so much work, as a call of `Threaded` states it: 1 for little, and in a forked child.
+
+    Numba's threads are not started where it is 1. It is `cores()` at most, unless NUMBA_NUM_THREADS says otherwise.
+    """
+    if work < WORTH_A_TEAM or _MOST == 1 or _FORKED.is_set():
+        return 1
+    _start()
+    return min(_MOST, int(numba.get_num_threads()))
+
+
+@functools.cache
+def _start() -> None:
+    """Start Numba's threads. Those of OpenMP shall sleep while they wait for each other.
+
+    As they are, they spin, and keep from its core the thread that they wait for where other programs run. OpenMP reads
+    the variable when it is loaded, so an OpenMP that is there already, as torch's, waits as it did, and what is started
+    or loaded later finds the variable as it was.
+    """
+    given = "OMP_WAIT_POLICY" in os.environ
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    numba.get_num_threads()
+    if not given:
+        os.environ.pop("OMP_WAIT_POLICY", None)
 
 
 def _rename(function: Any) -> Callable[..., None]:

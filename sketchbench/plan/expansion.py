@@ -146,7 +146,7 @@ class Expansion:
         has trials or a limit."""
         chosen = [f"{study.kind}={method}"] if study.kind else []
         overrides = (f"task={study.task}", f"scale={self.plan.scale}", *chosen, *point.overrides)
-        values = {"kernels": self.plan.kernels, "seed": self.plan.seed, **point.values}
+        values = {"kernels": self.plan.kernels, "seed": self.plan.seed + study.seed, **point.values}
         config, label = self.composer.resolved(overrides, values, f"conf/study/{study.name}.yaml")
         sizes = dict(point.columns)
         if study.kind and "b" in config:

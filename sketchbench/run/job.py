@@ -12,6 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sketchbench import arithmetic
 from sketchbench.errors import MISTAKES, ConfigError, blame, message
 from sketchbench.kernels.device import recorded_name
 from sketchbench.measure.row import Row
@@ -126,7 +127,8 @@ def _origin(config: dict[str, Any]) -> dict[str, Any]:
         "config": with_time_limit(config),
         "kernels": recorded_name(config["kernels"]),
         "commit": _commit(),
-        "machine": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
+        "arithmetic": arithmetic.name(),
+        "machine": f"{_system()}, Python {platform.python_version()}",
         "versions": {name: _version(name) for name in VERSIONS},
     }
 
@@ -136,6 +138,11 @@ def check_config(config: dict[str, Any]) -> None:
     for key, kind in {"task": dict, "kernels": str, "seed": int}.items():
         if not isinstance(config.get(key), kind):
             raise ConfigError(f"the config needs {key}, of type {kind.__name__}; `composition` makes it")
+
+
+def _system() -> str:
+    """The system with its C library, whose versions differ in the last bit of a logarithm now and then."""
+    return " ".join(filter(None, [platform.system(), platform.machine(), *platform.libc_ver()]))
 
 
 @functools.cache

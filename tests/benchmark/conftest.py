@@ -1,7 +1,7 @@
 """What the benchmarks share: the kernels they time, and the copy that every time is compared with.
 
 Run by `make bench`, never by a plain `pytest`: the files are called bench_*.py, and nothing in them
-fails because it is slow.
+fails because it is slow but bench_busy.py.
 """
 
 import os
@@ -9,12 +9,11 @@ import timeit
 from collections.abc import Callable
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 
 from sketchbench import kernels as backends
-from sketchbench.kernels import Array, Kernels
+from sketchbench.kernels import Array, Kernels, threaded
 from sketchbench.kernels.device import recorded_name
 
 ROUNDS = 20  # of a copy, before a benchmark and again after it
@@ -63,7 +62,7 @@ def pytest_benchmark_update_machine_info(config: pytest.Config, machine_info: di
         device, threads = properties["name"].decode(), 1
     else:
         device = machine_info["cpu"].get("brand_raw", machine_info["machine"])
-        threads = numba.get_num_threads() if name == "numba" else os.cpu_count()
+        threads = threaded.threads(threaded.WORTH_A_TEAM) if name == "numba" else os.cpu_count()
     machine_info["sketchbench"] = {"kernels": recorded_name(name), "device": device, "threads": threads}
 
 

@@ -37,8 +37,8 @@ def write(folder: Path, **changes: Any) -> list[Path]:
 def test_verdicts_per_method(tmp_path: Path) -> None:
     claims = read_claims(write(tmp_path))
     tables = {"one": table(good=1.0, bad=2.0, **{"control/bad": 2.0})}
-    verdicts, count = evaluate(claims, tables, "quick")
-    assert count == 2  # one for each method; a control is none unless it is named
+    verdicts, levels = evaluate(claims, tables, "quick")
+    assert levels.comparisons == 2  # one for each method; a control is none unless it is named
     found = verdicts.set_index("method")[["verdict", "predicted"]].T.to_dict("list")
     assert found == {"good": ["holds", "holds"], "bad": ["fails", "holds"]}
 
@@ -91,8 +91,8 @@ def test_more_comparisons_widen_every_interval(tmp_path: Path) -> None:
     """Bonferroni: the error rate is shared by all claims of a run."""
     claims = read_claims(write(tmp_path))
     alone, _ = evaluate(claims, {"one": table(good=1.0)}, "quick")
-    among, count = evaluate(claims, {"one": table(good=1.0, **{f"s{i}": 1.0 for i in range(99)})}, "q")
-    assert count == 100
+    among, levels = evaluate(claims, {"one": table(good=1.0, **{f"s{i}": 1.0 for i in range(99)})}, "q")
+    assert levels.comparisons == 100
     widths = [(v["high"] - v["low"]).iloc[0] for v in (alone, among)]
     assert widths[1] > 1.2 * widths[0]
 
@@ -105,15 +105,15 @@ def test_computed_numbers_take_no_share_of_the_error(tmp_path: Path) -> None:
     claims = read_claims(write(tmp_path, checks=both))
     number = {"method": "good", "label": "G", "quantity": "exact", "value": 2.0, "bound": 3.0}
     measured = pd.concat([table(good=1.0), pd.DataFrame([number])])
-    verdicts, count = evaluate(claims, {"one": measured}, "quick")
-    assert count == 1
+    verdicts, levels = evaluate(claims, {"one": measured}, "quick")
+    assert levels.comparisons == 1
     assert verdicts["verdict"].tolist() == ["holds"]
     assert verdicts["comparisons"].tolist() == [2]
 
 
 def test_a_study_that_did_not_run(tmp_path: Path) -> None:
-    verdicts, count = evaluate(read_claims(write(tmp_path)), {}, "quick")
-    assert count == 0
+    verdicts, levels = evaluate(read_claims(write(tmp_path)), {}, "quick")
+    assert levels.comparisons == 0
     assert verdicts["verdict"].tolist() == ["not run"]
     assert verdicts["case"].tolist() == [""]
     verdicts, _ = evaluate(read_claims(write(tmp_path)), {}, "quick", takes={"one": "2 runs", "other": "3 runs"})
@@ -232,7 +232,7 @@ def test_near_misses_share_a_rate_of_their_own(tmp_path: Path) -> None:
     claims = read_claims(
         write(tmp_path, methods=["good", "other"], negative_control={"method": "zero"}, near_miss=near)
     )
-    assert evaluate(claims, tables, "quick")[1] == 3
+    assert evaluate(claims, tables, "quick")[1].comparisons == 3
 
 
 def test_a_near_miss_that_can_not_be(tmp_path: Path) -> None:
@@ -321,8 +321,8 @@ def test_what_is_a_control_needs_none(tmp_path: Path) -> None:
 def test_controls_have_an_error_rate_of_their_own(tmp_path: Path) -> None:
     """At the level of the claims, which only more controls than claims would lower."""
     tables = {"one": table(good=1.0, zero=2.0), "two": table(**{f"s{i}": 2.0 for i in range(9)}, good=2.0)}
-    alone, count = evaluate(read_claims(write(tmp_path, methods=["good"])), tables, "quick")
-    assert count == 1
+    alone, levels = evaluate(read_claims(write(tmp_path, methods=["good"])), tables, "quick")
+    assert levels.comparisons == 1
     controlled = judged(tmp_path, tables, negative_control={"method": "zero"})
     assert controlled["high"] == alone["high"].iloc[0]
     both = pd.concat([tables["two"], tables["two"].assign(d=2)])

@@ -12,7 +12,9 @@ from sketchbench.report.claim.claims import Check, Claim
 from sketchbench.report.claim.control import NegativeControl
 from sketchbench.report.claim.criteria import Settings
 from sketchbench.report.claim.erratum import Counterexample, Erratum, Touch
+from sketchbench.report.claim.error_rate import ErrorRate
 
+LEVELS = ErrorRate(1e-3, 0.9, frozenset({"few"})).levels([{"few": 9, "one": 4000}, {"few": 10}])
 FACTS = {"scale": "quick", "seed": 0, "kernels": "numba", "skipped": [["one", "srht", "b > d"]]}
 CLAIM = Claim(
     id="X1",
@@ -51,14 +53,14 @@ def row(claim: str, verdict: str, label: str = "A", **changes: Any) -> dict[str,
     }
     numbers = {"statistic": 1.0, "low": 0.5, "high": 1.5, "bound": 1.0, "slack": 1.0, "trials": 10.0, "tightness": 2.5}
     control = {"negative_control": "", "negative_control_verdict": "", "negative_control_statistic": float("nan")}
-    control |= {"code": "", "near_miss": "", "near_miss_verdict": "", "loosest": 2.5}
+    control |= {"code": "", "near_miss": "", "near_miss_verdict": "", "loosest": 2.5, "flips": float("nan")}
     return {"claim": claim, "label": label, "verdict": verdict, **texts, **numbers, **control, **changes}
 
 
 def rendered(*rows: dict[str, Any], **facts: Any) -> str:
     """The page; X1 and X2 are claims."""
     claims = [CLAIM, replace(CLAIM, id="X2", reason="")]
-    return page.render(claims, pd.DataFrame(rows), {**FACTS, **facts}, 1)
+    return page.render(claims, pd.DataFrame(rows), {**FACTS, **facts}, LEVELS)
 
 
 def test_it_has_everything() -> None:
@@ -88,7 +90,9 @@ def test_without_anything_left_out() -> None:
 
 def test_markdown_tables_escape_what_separates_cells() -> None:
     erratum = replace(ERRATUM, place="Lemma 1 | 2")
-    assert "song2023, Lemma 1 \\| 2" in page.render([CLAIM], pd.DataFrame([row("X1", "holds")]), FACTS, 1, [erratum])
+    assert "song2023, Lemma 1 \\| 2" in page.render(
+        [CLAIM], pd.DataFrame([row("X1", "holds")]), FACTS, LEVELS, [erratum]
+    )
 
 
 def cells(markdown: str, start: str) -> list[list[str]]:
@@ -152,7 +156,7 @@ def test_claims_without_a_negative_control_are_listed() -> None:
     """All of a claim, or the methods of it that have none and may hold."""
     claims = [CLAIM, replace(CLAIM, id="X2", controls={"b": NegativeControl(method="zero")})]
     rows = [row("X1", "holds"), row("X2", "holds"), row("X2", "holds", "B"), row("X2", "fails", "C")]
-    markdown = page.render(claims, pd.DataFrame(rows), FACTS, 1)
+    markdown = page.render(claims, pd.DataFrame(rows), FACTS, LEVELS)
     assert "2 claims. Where one of these holds, it may be vacuous: X1; X2 (A)." in markdown
 
 
@@ -161,7 +165,7 @@ def test_errata_stand_beside_the_verdicts_of_their_claims() -> None:
     erratum = replace(ERRATUM, kind="wrong", claims=("X1", "X2"), counterexample=case)
     misprint = replace(ERRATUM, place="Lemma 2")
     rows = pd.DataFrame([row("X1", "fails"), row("X1", "holds", "B"), row("X2", "holds", role="corrected")])
-    markdown = page.render([CLAIM], rows, FACTS, 1, [erratum, misprint])
+    markdown = page.render([CLAIM], rows, FACTS, LEVELS, [erratum, misprint])
     assert "2 statements that are not so as printed; a result of the paper rests on 0" in markdown
     assert cells(markdown, "Errata") == [
         ["song2023, Lemma 1", "wrong", "at least ∞, but 0.25", "X1: ✓ holds 1, ✗ fails 1; X2: ✓ holds 1"],
@@ -172,8 +176,24 @@ def test_errata_stand_beside_the_verdicts_of_their_claims() -> None:
 def test_the_page_is_short_whatever_is_judged() -> None:
     claims = [replace(CLAIM, id=f"X{number}") for number in range(500)]
     rows = [row(claim.id, "holds") for claim in claims]
-    assert len(page.render(claims, pd.DataFrame(rows), FACTS, 1).splitlines()) < 100
+    assert len(page.render(claims, pd.DataFrame(rows), FACTS, LEVELS).splitlines()) < 100
 
 
 def test_without_errata_there_is_no_section() -> None:
     assert "Errata" not in rendered(row("X1", "holds"), row("X2", "holds"))
+
+
+def test_the_error_rate_is_that_of_all_that_is_said() -> None:
+    page = rendered(row("X1", "holds"))
+    assert "10 comparisons of trainings and attacks get 9e-05 each" in page
+    assert "4,000 comparisons get 2.5e-08 each" in page
+    assert "a claim, a control or a near miss is wrong is at most 0.003" in page
+
+
+def test_verdicts_that_new_trials_may_change_are_listed() -> None:
+    rows = [row("X1", "holds", flips=flips) for flips in (0.25, 0.009)] + [row("X2", "holds", flips=0.0)]
+    page = rendered(*rows)
+    assert "Counts decide 3 verdicts. Of 1 the chance" in page
+    assert "- X1: 1 of 2, at most 25%" in page
+    assert "- X2: " not in page.partition("## What another seed may change")[2].partition("##")[0]
+    assert "another seed" not in rendered(row("X1", "holds", flips=0.01))

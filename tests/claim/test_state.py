@@ -31,8 +31,8 @@ def folder(tmp_path: Path) -> Path:
     """Three tables, of three commits, and claims on them; `bad` breaks the contract."""
     claim(tmp_path, "C1", "contract", "contract")
     controls = {"default": {"method": "control/off", "studies": ["controls"]}}
-    claim(tmp_path, "S1", "moments", on_times=True, negative_control=controls)
-    claim(tmp_path, "S2", "nowhere", on_times=True)
+    claim(tmp_path, "S1", "moments", negative_control=controls)
+    claim(tmp_path, "S2", "nowhere")
     sealed(tmp_path, "contract", "111111111111", good=1.0, bad=1.5, new=1.0)
     sealed(tmp_path, "moments", "222222222222 333333333333", good=1.0, bad=1.0, new=1.0)
     sealed(tmp_path, "controls", "444444444444", **{"control/off": 2.0})
@@ -108,7 +108,7 @@ def test_the_check_counts_what_is_not_current(folder: Path, capsys: pytest.Captu
     assert lines[0].startswith("C1 BAD: the contract is broken (its only comparison: 1.5 in [")
     assert lines[1] == "void BAD: 1 verdicts; breaks the contract: C1"
     last = f"nothing is published to compare with: git's HEAD has no {folder / 'claims.csv'}"
-    assert lines[2:] == ["7 verdicts, 2 as predicted, 1 otherwise, 3 nothing predicted, 1 not run", last]
+    assert lines[2:] == ["7 verdicts, 4 as predicted, 2 otherwise, 1 not run", last]
     claim(folder, "C1", "contract", "contract", methods=["good", "new"])
     claim(folder, "S1", "moments", methods=["good", "new"])
     judged(folder, {})

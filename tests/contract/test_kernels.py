@@ -443,10 +443,9 @@ def test_largest_after_a_wrong_guess(monkeypatch: pytest.MonkeyPatch, reference:
     """Where too few entries reach what was guessed from a sample, all are looked at."""
     x = np.random.default_rng(4).standard_normal((3, 30_000))
 
-    def guess(bits: Any, magnitude: Any, wanted: int, least: Any) -> None:
+    def guess(bits: Any, magnitude: Any, wanted: int, least: Any, work: int) -> None:
         least[:] = [0, np.float64(2).view(np.uint64), magnitude]
 
-    guess.alone = guess  # type: ignore[attr-defined]
     monkeypatch.setattr(numba_selection, "_guess", guess)
     np.testing.assert_array_equal(numba_selection.largest(x, 9000), reference.largest(x, 9000))
 

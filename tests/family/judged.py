@@ -4,7 +4,7 @@
 
 prints a line for each family of the zoo, or for those named.
 
-The level is that of a quick run (`levels.LEVEL`). The studies are those that a user's family takes part in, but for
+The level is that of a quick run (`levels.QUICK`). The studies are those that a user's family takes part in, but for
 `growth`, at d = 4,096, which takes longer than all the others; those of tails and of inner products only where the
 family claims some.
 """
@@ -20,7 +20,7 @@ import pandas as pd
 import yaml
 from hydra.utils import get_class
 from judging import CLAIMS, METHOD
-from levels import LEVEL
+from levels import QUICK
 from specimen import Specimen
 
 from sketchbench import kernels
@@ -111,7 +111,7 @@ def outcome(specimen: Specimen, names: Iterable[str], seed: int = 0, **settings:
         if claim.methods is not None or not checks:
             continue
         selected = selections(replace(claim, checks=checks), tables, METHOD)
-        judgements = [one.comparison for one in compare(selected, LEVEL)]
+        judgements = [one.comparison for one in compare(selected, QUICK.of)]
         if judgements:
             judged.append(claim.id)
         failures = [one.case for one in judgements if one.verdict == "fails"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 from all_claims import CLAIMS
-from levels import LEVEL
+from levels import QUICK
 
 from sketchbench import kernels
 from sketchbench.measure.column import Column
@@ -40,7 +40,7 @@ def _judged(claim: str, rows: Iterable[Mapping[str, Any]], criterion: str | None
     chosen = _with_criterion(CLAIMS[claim], criterion)
     table = pd.DataFrame(list(rows)).assign(**{Column.METHOD: METHOD})
     measured = dict.fromkeys(chosen.studies, Measured(claim, table))
-    return compare(selections(chosen, measured, METHOD), LEVEL)
+    return compare(selections(chosen, measured, METHOD), QUICK.of)
 
 
 def _with_criterion(claim: Claim, criterion: str | None) -> Claim:

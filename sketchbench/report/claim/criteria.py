@@ -19,6 +19,7 @@ import pandas as pd
 from sketchbench.measure.audit import epsilon_lower_bound
 from sketchbench.measure.column import AXES, Column
 from sketchbench.measure.interval import Slope, log_slope, mean_interval, proportion_interval
+from sketchbench.measure.rerun import chance_of_change
 from sketchbench.measure.summary import ROUNDING
 from sketchbench.parameters import Checked, Positive
 
@@ -53,6 +54,7 @@ class Comparison:
         trials: independent trials behind the statistic; 0 where it was computed without any.
         tightness: what is allowed over what was measured: the bound over the mean, the largest trial, the number, or
             the ε that was proven. NaN where the criterion has no such ratio, or it is not one of positive numbers.
+        flips: for a probability, the chance that as many new trials decide otherwise; NaN for all else.
     """
 
     verdict: Verdict
@@ -64,6 +66,7 @@ class Comparison:
     slack: float
     trials: int
     tightness: float = float("nan")
+    flips: float = float("nan")
 
 
 @dataclass(frozen=True)
@@ -142,7 +145,9 @@ def probability(row: TableRow, error: float, settings: Settings) -> Comparison:
     are too expensive, a claim that one trial may refute has a second check, `always`, of what was declared in advance
     to do so. Together they fail where a single trial does it, and hold only where there are enough of them.
     """
-    return _below(row, _share(row, error))
+    comparison = _below(row, _share(row, error))
+    count, trials = int(row[Column.COUNT]), int(row[Column.TRIALS])
+    return replace(comparison, flips=chance_of_change(count, trials, bound=row[Column.BOUND], error=error))
 
 
 @_for_rows_with(Column.BOUND, Column.COUNT)
@@ -213,6 +218,9 @@ def audit(row: TableRow, error: float, settings: Settings) -> Comparison:
 CRITERIA: dict[str, Criterion] = {
     criterion.__name__: criterion for criterion in (equality, upper_bound, probability, always, growth, computed, audit)
 }
+
+# Those that hold a number against a bound. The two ends of an audit's interval are two probabilities.
+ONE_SIDED = {"upper_bound", "probability", "always", "growth"}
 
 
 def _curves(rows: pd.DataFrame, over: str) -> Iterator[tuple[str, pd.DataFrame]]:

@@ -1,6 +1,7 @@
 """Claims and tables to verdicts."""
 
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,10 +12,10 @@ from sketchbench.report.claim import judging
 from sketchbench.report.claim.claims import NOTHING, Claim, ClaimError
 from sketchbench.report.claim.control import KINDS, NegativeControl
 from sketchbench.report.claim.criteria import Verdict
+from sketchbench.report.claim.error_rate import ErrorRate, Levels
 from sketchbench.report.claim.gate import apply_gate
 from sketchbench.report.claim.judging import Judgement, Measured, Selection, compare, decide
-
-FAMILY_WISE_ERROR = 1e-3  # over all comparisons of the claims of a run, of their negative controls, of near misses
+from sketchbench.report.claim.rerun import chance_of_another
 
 
 def evaluate(
@@ -22,13 +23,14 @@ def evaluate(
     tables: Mapping[str, pd.DataFrame],
     scale: str,
     *,
+    rate: ErrorRate | None = None,
     whole: bool = True,
     kinds: Mapping[str, str] | None = None,
     older: Collection[str] = (),
     takes: Mapping[str, str] | None = None,
     own: Mapping[str, Collection[str]] | None = None,
     only_own: bool = False,
-) -> tuple[pd.DataFrame, int]:
+) -> tuple[pd.DataFrame, Levels]:
     """Judge all claims, with simultaneous intervals.
 
     Arguments:
@@ -36,6 +38,7 @@ def evaluate(
             check needs have not been made yet.
         tables: the tables, by study.
         scale: the scale of the run.
+        rate: the error rate, and how comparisons share it; 1e-3, shared evenly, unless it is given.
         whole: whether the tables have all that the claims speak of. Where they have not, as at the scale `smoke`, a
             claim with a check that finds nothing to judge is not run.
         kinds: of each study, what it compares; where they are not given, methods of the same name are the same.
@@ -46,8 +49,8 @@ def evaluate(
 
     Returns:
         A table of verdicts, one row for each claim and method, void for methods that break the contract; and the
-        number of comparisons that share the family-wise error rate: all of the claims (or, where these are more, of
-        the negative controls, or of the near misses) but those of numbers that are computed, without trials.
+        levels at which the claims were judged. Numbers that are computed, without trials, take no share of the error
+        rate; claims on times, which depend on the machine, have a rate of their own.
 
     Raises:
         ClaimError: for a check that finds nothing to judge in a table that is there, if these are whole; but not of a
@@ -78,9 +81,10 @@ def evaluate(
     # Negative controls and near misses are judged at the level of the claims, but take no share of the claims' error
     # rate. They are two more families, whose statements ("this control fails the checks") are others: a wrong one of
     # them makes a verdict `holds` that should be `vacuous`, or not sharp, and never a false statement of a claim hold.
-    # With as many comparisons as the largest family has, Bonferroni bounds the error rate of each by the same number.
-    count = max(map(sum, zip(*(first.sizes for first in passes.values()), strict=True)), default=0)
-    error_rate = FAMILY_WISE_ERROR / max(count, 1)
+    shared = rate or ErrorRate()
+    timed = {claim.id for claim in claims if claim.on_times}
+    levels = shared.levels(_families(one for name, one in passes.items() if name not in timed))
+    levels_of_times = shared.levels(_families(one for name, one in passes.items() if name in timed))
     rows: list[dict[str, Any]] = []
     for claim in claims:
         if claim.id not in passes or passes[claim.id].idle:
@@ -89,15 +93,20 @@ def evaluate(
             reasons = (refusals.get(claim.id), _missing(claim, tables, older, takes or {}))
             rows.append(_not_run(claim, scale, "; ".join(filter(None, reasons))))
             continue
-        first = passes[claim.id]
+        first, level = passes[claim.id], (levels_of_times if claim.id in timed else levels).of
         for method, selected in first.selected.items():
-            if judgements := compare(selected, error_rate):
-                controls = {kind: compare(rows, error_rate) for kind, rows in first.against[method].items()}
+            if judgements := compare(selected, level):
+                controls = {kind: compare(rows, level) for kind, rows in first.against[method].items()}
                 row = _row(claim, method, first.labels[method], judgements, controls, scale)
                 if method in (own or {}).get((kinds or {}).get(row["study"], ""), ()) and not claim.on_times:
                     row["predicted"] = NOTHING
                 rows.append(row)
-    return pd.DataFrame(apply_gate(rows, kinds or {})), count
+    return pd.DataFrame(apply_gate(rows, kinds or {})), levels
+
+
+def _families(passes: Iterable["_Pass"]) -> list[Counter[str]]:
+    """How many comparisons there are of each study: of claims, and of each kind of controls."""
+    return [sum(family, Counter[str]()) for family in zip(*(first.sizes for first in passes), strict=True)]
 
 
 class _Pass(NamedTuple):
@@ -108,14 +117,15 @@ class _Pass(NamedTuple):
         labels: of the methods in the tables that the claim is about, in alphabetical order of the methods.
         selected: by method, the rows for the checks.
         against: by method, those of its controls by kind (`negative_control`, `near_miss`), of which some have none.
-        sizes: how many comparisons of the claim, and of each kind of control, are of measured numbers, and may err.
+        sizes: by study, how many comparisons of the claim, and of each kind of control, are of measured numbers, and
+            may err.
         idle: the first check that finds nothing to judge, whatever the method, in words; "" for none.
     """
 
     labels: dict[str, str]
     selected: dict[str, list[Selection]]
     against: dict[str, dict[str, list[Selection]]]
-    sizes: tuple[int, ...]
+    sizes: tuple[Counter[str], ...]
     idle: str
 
 
@@ -124,7 +134,7 @@ def _first_pass(claim: Claim, tables: Mapping[str, Measured]) -> _Pass:
     pairs = (pair for study in claim.studies for pair in tables[study].labels.items())
     labels = {method: label for method, label in pairs if claim.is_about(method)}
     selected = {method: judging.selections(claim, tables, method) for method in sorted(labels)}
-    judgements = [judgement for rows in selected.values() for judgement in compare(rows, 0.5)]
+    judgements = [judgement for rows in selected.values() for judgement in compare(rows, _any_level)]
     idle = _idle(claim, {(judgement.study, judgement.criterion) for judgement in judgements})
     against = {
         method: {
@@ -136,9 +146,14 @@ def _first_pass(claim: Claim, tables: Mapping[str, Measured]) -> _Pass:
     }
     families = [judgements]
     for kind in KINDS:
-        families.append([one for rows in against.values() for one in compare(rows.get(kind, []), 0.5)])
-    sizes = tuple(sum(one.comparison.trials > 0 for one in family) for family in families)
+        families.append([one for rows in against.values() for one in compare(rows.get(kind, []), _any_level)])
+    sizes = tuple(Counter(one.study for one in family if one.comparison.trials > 0) for family in families)
     return _Pass(labels, selected, against, sizes, idle)
+
+
+def _any_level(study: str) -> float:
+    """A level at which comparisons are only counted."""
+    return 0.25
 
 
 def _idle(claim: Claim, judged: Collection[tuple[str, str]]) -> str:
@@ -182,6 +197,7 @@ def _row(
         "high": worst.high,
         Column.BOUND: worst.bound,
         "slack": worst.slack,
+        "flips": chance_of_another(verdict, judgements, made),
         "tightness": tightness.min(),  # NaN where no comparison has one
         "loosest": tightness.max(),
         Column.TRIALS: worst.trials,

@@ -8,11 +8,11 @@ import pandas as pd
 
 from sketchbench.files import parse_json, remove, write_text
 from sketchbench.measure.column import Column
+from sketchbench.project import CONF
 from sketchbench.report import seal
-from sketchbench.report.claim import history, page
+from sketchbench.report.claim import error_rate, history, page
 from sketchbench.report.claim.check import broken
 from sketchbench.report.claim.claims import Claim, check_studies, read_claims
-from sketchbench.report.claim.control import KINDS
 from sketchbench.report.claim.erratum import read_errata
 from sketchbench.report.claim.evaluate import evaluate
 from sketchbench.report.claim.state import with_code
@@ -21,14 +21,17 @@ from sketchbench.report.table import times
 from sketchbench.report.table.reading import COLUMNS, read_table
 
 NO_TIMES = "no times of this machine, and git tracks none; run this study"
-# The columns of a verdict on times that differ from run to run; the verdict itself seldom does.
-MEASURED = ["statistic", "low", "high", "slack", "tightness", "loosest", *(f"{kind}_statistic" for kind in KINDS)]
-WORDS = [Column.CASE.value, *(f"{kind}_verdict" for kind in KINDS)]
 FACTS = {"scale", "kernels", "seed", "skipped", "studies"}
 
 
 def judge(
-    tables: Sequence[Path], claims: Sequence[Path], errata: Sequence[Path], facts: str, *, csv: Path, markdown: Path
+    tables: Sequence[Path],
+    claims: Sequence[Path],
+    errata: Sequence[Path],
+    facts: str,
+    *,
+    csv: Path,
+    markdown: Path,
 ) -> list[str]:
     """Write the verdicts on all claims, and seal them. The tables are CSV by study, sealed; claims and errata are YAML
     files; facts are what `Plan.facts` says, as JSON.
@@ -36,16 +39,17 @@ def judge(
     Returns a line for each contract that is broken, and for a history that is left alone. Raises, in one
     line, ValueError for a file that is not what it must be, FileError (an OSError) where one can't be written.
     """
-    known = _facts(facts)
+    known, rate_file = _facts(facts), CONF / error_rate.FILE
     read = read_claims(claims)
     check_studies(read, known["studies"])
     mistakes = read_errata(errata, read)
     scale, older = known["scale"], known["older"]
     frames, untimed = _read(tables, read, scale)
-    measured, comparisons = evaluate(
+    measured, levels = evaluate(
         read,
         frames,
         scale,
+        rate=error_rate.read(rate_file.parent, scale),
         whole=known["whole"],
         kinds=known["kinds"],
         older={*untimed, *older},
@@ -54,26 +58,17 @@ def judge(
         only_own=known["only_own"],
     )
     measured = with_code(measured, read, older)
-    timed = measured[page.on_times(measured)]  # git does not track the file of these
-    if len(timed):
+    on_times = measured["claim"].isin({claim.id for claim in read if claim.on_times})
+    timed, verdicts = measured[on_times], measured[~on_times]
+    if timed["verdict"].ne("not run").any():  # git does not track the file of these
         write_text(csv.with_name(seal.UNSEALED), _text(timed))
     else:
         remove(csv.with_name(seal.UNSEALED))
-    verdicts = without_times(measured)
     write_text(csv, _text(verdicts))
-    write_text(markdown, page.render(read, verdicts, known, comparisons, mistakes))
-    seal.write("claims", scale, claims_inputs(seal.sums(tables), facts, [*claims, *errata]), [csv, markdown])
+    write_text(markdown, page.render(read, verdicts, known, levels, mistakes))
+    seal.write("claims", scale, claims_inputs(seal.sums(tables), facts, [*claims, *errata, rate_file]), [csv, markdown])
     remarks = history.append(csv, verdicts, scale)
     return [*map(str, broken(verdicts)), *remarks]
-
-
-def without_times(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """The verdicts, without the numbers of verdicts on times. These numbers differ from run to run;
-    they stand in times.csv beside claims.csv."""
-    timed, kept = page.on_times(verdicts), verdicts.copy()
-    kept.loc[timed, MEASURED] = float("nan")
-    kept.loc[timed, WORDS] = ""
-    return kept
 
 
 def _text(verdicts: pd.DataFrame) -> str:

@@ -1,6 +1,6 @@
 """Judging a claim: its criteria, applied to the rows of tables that its checks select."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ import pandas as pd
 from sketchbench.measure.column import Column
 from sketchbench.report.claim.claims import Check, Claim, ClaimError
 from sketchbench.report.claim.control import NegativeControl, with_references
-from sketchbench.report.claim.criteria import CRITERIA, Comparison, Verdict
+from sketchbench.report.claim.criteria import CRITERIA, ONE_SIDED, Comparison, Verdict
 
 SEVERITY: tuple[Verdict, ...] = ("holds", "inconclusive", "fails")
 
@@ -102,13 +102,19 @@ def control_selections(
     return selections
 
 
-def compare(selections: list[Selection], error: float) -> list[Judgement]:
-    """The comparisons that the checks make of their rows; `error` is the error rate of a single one."""
+def compare(selections: list[Selection], level: Callable[[str], float]) -> list[Judgement]:
+    """The comparisons that the checks make of their rows; `level` is the error rate of a single one of a study.
+
+    A number that is held against a bound is on one side of it, so only one end of its interval can make the verdict
+    wrong: either end may miss with the probability `level`.
+    """
     return [
         Judgement(study, check.criterion, comparison)
         for check, study, rows in selections
         if not rows.empty
-        for comparison in CRITERIA[check.criterion](rows, error, check.settings)
+        for comparison in CRITERIA[check.criterion](
+            rows, level(study) * (2 if check.criterion in ONE_SIDED else 1), check.settings
+        )
     ]
 
 

@@ -10,7 +10,7 @@ from sketchbench.report.claim import gate
 from sketchbench.report.claim.claims import ANY, NOTHING, Claim
 from sketchbench.report.claim.control import IMPOSSIBLE
 from sketchbench.report.claim.erratum import Erratum
-from sketchbench.report.claim.evaluate import FAMILY_WISE_ERROR
+from sketchbench.report.claim.error_rate import FILE, Levels
 from sketchbench.report.claim.state import describe_states, summary
 
 TITLE = "Claims and verdicts"
@@ -25,6 +25,7 @@ ROLES = {
 }
 PREDICTED = ("as predicted", "otherwise", "nothing predicted", "not run")
 ONLY = "its only comparison"  # the case of a claim that compares one number
+SHAKY = 0.01  # the chance of another verdict above which a verdict is listed
 PAPERS_ROLES = ("printed", "corrected")
 SITE = """\
 The evidence of each verdict, with pictures, reasons and commands, stands on the site that `make site` builds in
@@ -39,10 +40,10 @@ def render(
     claims: list[Claim],
     verdicts: pd.DataFrame,
     facts: Mapping[str, Any],
-    comparisons: int,
+    levels: Levels,
     errata: Sequence[Erratum] = (),
 ) -> str:
-    """The page: counts of the verdicts and comparisons of `evaluate`, predictions, errata, and the studies and methods
+    """The page: counts of the verdicts, and the levels, of `evaluate`, predictions, errata, and the studies and methods
     that were left out. Facts of the run are scale, seed, kernels, and (study, name, reason) of everything `skipped`.
     """
     blocks = [
@@ -55,7 +56,8 @@ def render(
         *_older(verdicts, facts),
         *_contract(verdicts, facts),
         "## What was run",
-        _facts(facts, comparisons),
+        _facts(facts, levels),
+        *_reruns(verdicts),
         *_uncontrolled(claims, verdicts),
         *_near_misses(verdicts),
         *_errata(errata, verdicts),
@@ -241,15 +243,35 @@ def _near_misses(verdicts: pd.DataFrame) -> list[str]:
     return ["## Near misses", text, _table(columns, rows)]
 
 
-def _facts(facts: Mapping[str, Any], comparisons: int) -> str:
-    """What the run was, and the error rate of each interval."""
-    each = FAMILY_WISE_ERROR / max(comparisons, 1)
+def _facts(facts: Mapping[str, Any], levels: Levels) -> str:
+    """What the run was, and the error rate of each comparison."""
+    few, others = levels.few_trials, levels.others
+    shared = f"{others.comparisons:,} comparisons get {others.level:.2g} each"
+    if few.comparisons:
+        shared = f"{few.comparisons:,} comparisons of trainings and attacks get {few.level:.2g} each, {shared}"
     return (
-        f"Scale `{facts['scale']}`, seed {facts['seed']}, {facts['kernels']} kernels. "
-        f"{comparisons:,} comparisons share a family-wise error rate of {FAMILY_WISE_ERROR:g}: "
-        f"{each:.2g} for each interval. "
-        "Those of the negative controls and of the near misses are at the same level, each with a rate of its own."
+        f"Scale `{facts['scale']}`, seed {facts['seed']}, {facts['kernels']} kernels. The verdicts share an error rate "
+        f"of {levels.total:g}, by weights that conf/{FILE} stated before the run: {shared}. What is said of negative "
+        "controls and of near misses has twice the same rate for itself. So the probability that anything said of a "
+        f"claim, a control or a near miss is wrong is at most {3 * levels.total:g}."
     )
+
+
+def _reruns(verdicts: pd.DataFrame) -> list[str]:
+    """The claims with verdicts that new trials may change, as counts of few trials decide them."""
+    counted = verdicts[verdicts["flips"].notna()]
+    shaky = counted[counted["flips"] > SHAKY]
+    if shaky.empty:
+        return []
+    lines = [
+        f"{claim}: {len(rows)} of {(counted['claim'] == claim).sum()}, at most {rows['flips'].max():.0%}"
+        for claim, rows in shaky.groupby("claim", sort=False)
+    ]
+    text = (
+        f"Counts decide {len(counted)} verdicts. Of {len(shaky)} the chance that a rerun with another seed decides "
+        f"otherwise is more than {SHAKY:.0%} (column `flips`), mostly that it stays undecided. By claim:"
+    )
+    return ["## What another seed may change", text, _bullets(lines)]
 
 
 def _counted(verdicts: pd.DataFrame) -> str:

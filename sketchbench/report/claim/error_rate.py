@@ -1,0 +1,90 @@
+"""How the comparisons of a run share its error rate, by weights that conf/error_rate.yaml states before the run."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from sketchbench.config import schema, study
+from sketchbench.parameters import choose
+
+FILE = "error_rate.yaml"  # in conf
+
+
+class Part(NamedTuple):
+    """The comparisons of some studies.
+
+    Attributes:
+        comparisons: how many share the rate, of the largest family (see `ErrorRate.levels`).
+        level: the error rate of each.
+    """
+
+    comparisons: int
+    level: float
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The error rate of each comparison of a run: of the studies with few trials, and of all others."""
+
+    total: float
+    few_trials: Part
+    others: Part
+    studies: frozenset[str]  # with few trials
+
+    def of(self, study: str) -> float:
+        """The error rate of a comparison of this study."""
+        return (self.few_trials if study in self.studies else self.others).level
+
+    @property
+    def comparisons(self) -> int:
+        """How many share the rate."""
+        return self.few_trials.comparisons + self.others.comparisons
+
+
+@dataclass(frozen=True)
+class ErrorRate:
+    """The error rate of a run, and how it is shared.
+
+    Attributes:
+        total: the probability that any verdict is wrong, at most.
+        share: the part of it for the comparisons of `studies`, in which a trial is a training or an attack.
+    """
+
+    total: float = 1e-3
+    share: float = 0.0
+    studies: frozenset[str] = frozenset()
+
+    def levels(self, families: Iterable[Mapping[str, int]]) -> Levels:
+        """The error rates of comparisons, given how many there are of each study, in each family.
+
+        Claims, negative controls and near misses are three families. Each has the total for itself, and all have the
+        level of the largest, so that a claim and its controls are judged alike.
+        """
+        counts = [
+            (
+                sum(count for study, count in family.items() if study in self.studies),
+                sum(count for study, count in family.items() if study not in self.studies),
+            )
+            for family in families
+        ]
+        few, others = (max(column, default=0) for column in zip(*counts, strict=True)) if counts else (0, 0)
+        return Levels(
+            self.total,
+            Part(few, self.total * self.share / max(few, 1)),
+            Part(others, self.total * (1 - self.share) / max(others, 1)),
+            self.studies,
+        )
+
+
+def read(conf: Path, scale: str) -> ErrorRate:
+    """The error rate that a folder of configs states.
+
+    Raises SchemaError, in one line, for a file that does not fit, ValueError for a task that no study has.
+    """
+    path = conf / FILE
+    content = schema.read(path, "error_rate")
+    tasks = {name: study.read(conf, name, scale).task for name in study.names(conf)}
+    few = [choose(f"{path}: task", task, sorted(set(tasks.values()))) for task in content["few_trials"]["tasks"]]
+    studies = frozenset(name for name, task in tasks.items() if task in few)
+    return ErrorRate(content["total"], content["few_trials"]["share"], studies)
