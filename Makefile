@@ -59,7 +59,7 @@ browser: $(VENV)/test-site
 test-site: browser site ## the site in a browser: Debian's package chromium, or CHROMIUM=its path
 	python -m pytest -p no:xdist -m browser tests/site/browser $(ARGS)
 
-check: $(VENV)/ready ## fail where a verdict differs from the expected one
+check: $(VENV)/ready ## fail where a verdict differs from the published one, or a contract is broken
 	python -m sketchbench check reports/claims.csv $(if $(AGAINST),--against $(AGAINST)) $(ARGS)
 
 # Side by side, as linting alone leaves a core idle for most of its time; one after the other beside the tests.

@@ -224,7 +224,7 @@ def test_claims_are_judged_again_where_a_table_a_state_or_a_claim_changed(
     csv = tabulated(tmp_path, "one", monkeypatch)
     files = [tmp_path / "claims.csv", tmp_path / "claims.md"]
     facts, claim = json.dumps({"older": {}}), tmp_path / "S1.yaml"
-    claim.write_text("expected: holds\n")
+    claim.write_text("predicted: holds\n")
 
     def judged() -> bool:
         for path in files:
@@ -239,7 +239,7 @@ def test_claims_are_judged_again_where_a_table_a_state_or_a_claim_changed(
     assert judged()
     assert not current(json.dumps({"older": {"one": {OLDER: ["ams"]}}}))
     assert judged()
-    claim.write_text("expected: fails\n")
+    claim.write_text("predicted: fails\n")
     assert not current(facts)
     assert judged()
     csv.write_text(csv.read_text() + "\n")

@@ -1,7 +1,8 @@
-"""`sketchbench check`: compares verdicts with the expected ones, and with older ones."""
+"""`sketchbench check`: compares verdicts with the published ones, or with older ones."""
 
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -9,10 +10,21 @@ import click
 
 from sketchbench.command.group import FOLDER
 from sketchbench.files import check_writable, write_text
-from sketchbench.report.claim.check import annotations, changes, read_verdicts, summary, surprises
+from sketchbench.report.claim import page, reproduction
+from sketchbench.report.claim.check import (
+    Finding,
+    annotations,
+    broken,
+    changes,
+    findings,
+    published,
+    read_published,
+    read_verdicts,
+    summary,
+)
 from sketchbench.report.claim.state import not_of_this_plan
 from sketchbench.report.claim.state import summary as states
-from sketchbench.report.committed import differences, of_commit
+from sketchbench.report.committed import of_commit, other_page, other_tables
 
 FILE = click.Path(path_type=Path)
 
@@ -24,28 +36,33 @@ FILE = click.Path(path_type=Path)
     "--against",
     type=FILE,
     metavar="CLAIMS.CSV",
-    help="Compare with an older claims.csv, in a folder of its own, with its seal.",
+    help="Compare with an older claims.csv, in a folder of its own, with its seal, and not with the published one.",
 )
-@click.option("--committed", is_flag=True, help="Compare all reports of the folder with those of git's HEAD.")
 @click.option(
-    "--other-processor",
+    "--committed",
     is_flag=True,
-    help="The older file is of another machine: a number may differ where its intervals overlap.",
+    help="Fail, too, where nothing is published, or where a table is of other code, config or seed than in git's HEAD.",
+)
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="For the machine that publishes: fail at every difference, of numbers, tables and the page of claims as well.",
 )
 @click.option("--current", is_flag=True, help="Fail where a verdict is of older code than the last plan.")
 @click.option("--list", "only_list", is_flag=True, help="List the differences, with exit code 0.")
-@click.option("--summary", "page", type=FILE, metavar="FILE", help="Write the differences as Markdown.")
+@click.option("--summary", "markdown", type=FILE, metavar="FILE", help="Write the differences as Markdown.")
 def command(
     verdicts: Path | None,
     folder: Path | None,
     against: Path | None,
     committed: bool,
-    other_processor: bool,
+    strict: bool,
     current: bool,
     only_list: bool,
-    page: Path | None,
+    markdown: Path | None,
 ) -> None:
-    """List verdicts that are not the expected ones, or differ from an older run; the exit code is then 1.
+    """Compare verdicts with the published ones, which are those of git's HEAD; say what is reproduced, weaker, stronger
+    or differs. The exit code is 1 where one differs, or where a method breaks its contract.
 
     The file is that of the quick scale unless it is named, of --folder if that is given. On GitHub's runners the list
     is also written as annotations and into the summary of the job.
@@ -53,35 +70,42 @@ def command(
     \b
     sketchbench check
     sketchbench check reports/paper/claims.csv --against before/claims.csv --current
-    sketchbench check --committed
+    sketchbench check --strict
     """
     verdicts = verdicts or (folder / "reports" / "quick" if folder else Path("reports")) / "claims.csv"
-    if page:
-        check_writable(page, lambda path: path.read_text(encoding="utf-8").index(" verdicts, "))
+    if markdown:
+        check_writable(markdown, lambda path: path.read_text(encoding="utf-8").index(" verdicts, "))
     rows = read_verdicts(verdicts)
     old = not_of_this_plan(rows) if current else []
     with ExitStack() as stack:
-        if committed:
-            folder = stack.enter_context(of_commit(verdicts.parent))
-            old += differences(folder, verdicts.parent)
-            against = folder / verdicts.name
-        changed = changes(read_verdicts(against), rows) if against else []
-    surprising = surprises(rows)
-    for line in [*surprising, *changed, *old]:
-        print(line)
-    not_run = int((rows["verdict"] == "not run").sum())
-    counts = [f"{len(surprising)} surprises", f"{not_run} not run", *states(rows)]
-    counts += [f"{len(changed)} changes"] if against else []
+        if (committed or strict) and not against:
+            head = stack.enter_context(of_commit(verdicts.parent))
+            old += other_tables(head, verdicts.parent)
+            old += other_page(head, verdicts.parent) if strict else []
+        older = read_published(against) if against else published(verdicts.parent)
+    found = broken(rows)
+    last = f"nothing is published to compare with: git's HEAD has no {verdicts}"
+    if older is not None:
+        compared = reproduction.compare(older, rows)
+        found += findings(compared) + (changes(older, rows) if strict else [])
+        last = reproduction.last_line(compared)
+    counts = [*page.counted_predictions(rows), *states(rows)]
     title = f"{len(rows)} verdicts, {', '.join(counts)}"
-    print(title)
-    text = summary(title, surprising, changed, old)
-    if page:
-        write_text(page, text)
+    _tell(title, last, found, old, markdown)
+    sys.exit(1 if (any(one.serious for one in found) or old) and not only_list else 0)
+
+
+def _tell(title: str, last: str, found: Sequence[Finding], old: Sequence[str], markdown: Path | None) -> None:
+    """Print what was found, and write it where a file or GitHub's runners ask for it."""
+    for line in [*found, *old, title]:
+        print(line)
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        for line in annotations(found, old):
+            print(line)
+    print(last)
+    text = summary(title, last, found, old)
+    if markdown:
+        write_text(markdown, text)
     if place := os.environ.get("GITHUB_STEP_SUMMARY"):
         with Path(place).open("a", encoding="utf-8") as file:
             file.write(text)
-    if os.environ.get("GITHUB_ACTIONS") == "true":
-        for line in annotations(surprising, changed, old):
-            print(line)
-    failing = [one for one in changed if one.serious or not other_processor]
-    sys.exit(1 if (surprising or failing or old) and not only_list else 0)

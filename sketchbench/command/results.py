@@ -21,8 +21,8 @@ def command(arguments: Sequence[str], **options: Any) -> None:
     """Run the studies, and write verdicts, tables and figures into reports/. `make results` is the same.
 
     Runs whose configuration and code have not changed are not made again; a run that was stopped goes on. The exit code
-    is not 0 where a run failed, or where a verdict is not the expected one. All other options, such as --cores, are
-    Snakemake's; --config sets further settings of conf/workflow.yaml.
+    is not 0 where a run failed, a verdict differs from the published one, or a method breaks its contract. All other
+    options, such as --cores, are Snakemake's; --config sets further settings of conf/workflow.yaml.
 
     \b
     sketchbench results --scale smoke                   two minutes

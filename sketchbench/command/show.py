@@ -16,7 +16,7 @@ from sketchbench.plan.selection import places_of
 from sketchbench.project import CONF, PROJECT
 from sketchbench.report import seal
 from sketchbench.report.claim import page
-from sketchbench.report.claim.claims import Claim, read_claims
+from sketchbench.report.claim.claims import ANY, NOTHING, Claim, read_claims
 from sketchbench.report.claim.control import NegativeControl
 from sketchbench.report.claim.state import CODE, commits_behind
 from sketchbench.report.evidence import transfer
@@ -101,9 +101,16 @@ def _wrapped(text: str) -> list[str]:
 def _row(claim: Claim, scale: Scale, row: Row, width: int) -> Iterator[str]:
     """The verdict of a method, with its interval drawn against the bound."""
     yield ""
-    verdict = f"{row['verdict']}, expected {row['expected']}{'  SURPRISE' if row['surprise'] else ''}"
-    yield f"{scale.name:6s} {row['label'] or 'all methods':{width}s}  {verdict}"
+    yield f"{scale.name:6s} {row['label'] or 'all methods':{width}s}  {row['verdict']}; {_predicted(claim, scale, row)}"
     yield from (f"       {line}" for line in _evidence(claim, row))
+
+
+def _predicted(claim: Claim, scale: Scale, row: Row) -> str:
+    """What was predicted, and when."""
+    if row["predicted"] == ANY:
+        return "a time, of which nothing is predicted"
+    day = "" if row["predicted"] == NOTHING else claim.at(scale.name).day(row["method"])
+    return f"predicted: {row['predicted']}{f', on {day}' if day else ''}"
 
 
 def _evidence(claim: Claim, row: Row) -> Iterator[str]:

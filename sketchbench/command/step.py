@@ -146,7 +146,7 @@ def draw_figures(names: Sequence[str], tables: Path, figures: Path, scale: str) 
 @CSV
 @PAGE
 def judge_claims(tables: Sequence[Path], claims: Path, errata: Path | None, facts: str, csv: Path, page: Path) -> None:
-    """Judge all claims by all tables, and list the unexpected verdicts."""
+    """Judge all claims by all tables, and list the contracts that are broken."""
     from sketchbench.report.claim.judge import judge
 
     mistakes = sorted(errata.glob("*.yaml")) if errata else []  # there may be none

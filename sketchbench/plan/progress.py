@@ -5,6 +5,7 @@ A handler of Snakemake's logger counts jobs as they begin and end, and estimates
 only as a package of its own on the module path, and goes on writing lines of its own for every job beside it.
 """
 
+import atexit
 import logging
 import sys
 import threading
@@ -12,6 +13,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -189,6 +191,18 @@ class Progress(logging.Handler):
             self._bar.stop()
             self._inner.setStream(sys.stderr)
         super().close()
+
+
+def end_with(log: Path) -> None:
+    """End what this process says with the last line of a log that a job writes while it runs: Snakemake's own last line
+    comes after that of any handler."""
+    since = time.time()
+
+    def say() -> None:
+        if log.is_file() and log.stat().st_mtime >= since:
+            print(*log.read_text(encoding="utf-8").splitlines()[-1:], file=sys.stderr)
+
+    atexit.register(say)
 
 
 def _event(record: logging.LogRecord) -> str:

@@ -1,13 +1,14 @@
-"""Whether the committed reports are those that the code of the same commit makes."""
+"""Reports as a commit has them, and whether those of a run are the same."""
 
 import io
 import subprocess
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from sketchbench.project import git
 from sketchbench.report import seal
 
 COMPARED = ("claims.csv", "claims.md", "claims.seal", "tables")
@@ -18,33 +19,46 @@ class CommitError(RuntimeError):
 
 
 @contextmanager
-def of_commit(reports: Path, commit: str = "HEAD") -> Iterator[Path]:
-    """Verdicts and tables of a folder of reports as a commit has them, in a temporary folder.
+def of_commit(reports: Path, names: Sequence[str] = COMPARED, commit: str = "HEAD") -> Iterator[Path]:
+    """Files and folders of a folder of reports as a commit has them, in a temporary folder.
 
     Raises CommitError outside a checkout, or where the commit has none.
     """
-    command = ["git", "-C", str(reports), "archive", commit, "--", *COMPARED]
+    command = ["git", "-C", str(reports), "archive", commit, "--", *names]
     try:
         archive = subprocess.run(command, capture_output=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):
-        raise CommitError(f"git has no {', '.join(COMPARED)} of {reports} at {commit}; commit them first") from None
+        raise CommitError(f"git has no {', '.join(names)} of {reports} at {commit}; commit them first") from None
     with TemporaryDirectory() as folder:
         with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
             tar.extractall(folder, filter="data")
         yield Path(folder)
 
 
-def differences(committed: Path, reports: Path) -> list[str]:
-    """A line for each report that is damaged, on one side only, or differs between a commit and a run: tables by what
-    they were made of (code, config and seed, but no number, which another processor may change), and the page of
-    claims byte for byte."""
-    lines = seal.damages(committed) or seal.damages(reports)
-    if not lines:
-        before, after = (
-            {path.stem: dict(seal.read(path).made_of) for path in (folder / "tables").glob("*.seal")}
-            for folder in (committed, reports)
-        )
-        names = [f"tables/{study}.csv" for study in sorted(before | after) if before.get(study) != after.get(study)]
-        same = (committed / "claims.md").read_bytes() == (reports / "claims.md").read_bytes()
-        lines = [f"{reports / name}: not that of the commit" for name in (*names, *([] if same else ["claims.md"]))]
+def digest(reports: Path, commit: str = "HEAD") -> str:
+    """What tells the verdicts that a commit has in a folder of reports from those of others; "" where it has none."""
+    return git(reports, "rev-parse", "--verify", "--quiet", f"{commit}:./claims.csv") or ""
+
+
+def other_tables(committed: Path, reports: Path) -> list[str]:
+    """A line for each report that is damaged, and each table that is on one side only, or made of other code, config or
+    seed than a commit's. No number is compared."""
+    if lines := [*seal.damages(committed), *seal.damages(reports)]:
+        return _with_remedy(lines, reports)
+    before, after = (
+        {path.stem: dict(seal.read(path).made_of) for path in (folder / "tables").glob("*.seal")}
+        for folder in (committed, reports)
+    )
+    names = [study for study in sorted(before | after) if before.get(study) != after.get(study)]
+    return _with_remedy([f"{reports / 'tables' / name}.csv: not that of the commit" for name in names], reports)
+
+
+def other_page(committed: Path, reports: Path) -> list[str]:
+    """A line where the page of claims is not byte for byte that of a commit."""
+    page = reports / "claims.md"
+    same = page.is_file() and (committed / "claims.md").read_bytes() == page.read_bytes()
+    return _with_remedy([] if same else [f"{page}: not that of the commit"], reports)
+
+
+def _with_remedy(lines: Sequence[str], reports: Path) -> list[str]:
     return [f"{line}; run make results and commit {reports}" for line in lines]

@@ -12,7 +12,7 @@ from sketchbench.report.claim import history
 from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.report.claim.control import IMPOSSIBLE, KINDS, NegativeControl
 from sketchbench.report.claim.erratum import Erratum, read_errata
-from sketchbench.report.claim.page import ROLES, measured
+from sketchbench.report.claim.page import MARKS, ROLES, measured
 from sketchbench.report.evidence.outcomes import Scale, read_outcomes
 from sketchbench.report.evidence.provenance import dated, last_commit, made_with
 from sketchbench.report.evidence.statistic import WORDS, axis_names, quantities, quantity
@@ -82,10 +82,10 @@ def _claim(
         why = "; ".join(sorted(set(filter(None, every["case"])))) or "its studies have not been run"
         yield f"<p><strong>Not run yet</strong>: {prose(why)}.</p>"
     yield from _answers(own)
-    yield from _surprises(own)
+    yield from _predictions(claim, own)
     yield from _evidence(claim, own)
     yield from _table(own)
-    yield f"## Why this verdict is expected\n\n<p>{prose(claim.reason) or 'No reason is given.'}</p>"
+    yield f"## Why\n\n<p>{prose(claim.reason) or 'No reason is given.'}</p>"
     yield from (f"<p>At the scale {name}: {prose(other.reason)}</p>" for name, other in claim.scales.items())
     if errata:
         yield "## Errata"
@@ -149,15 +149,19 @@ def _history(past: pd.DataFrame) -> str:
     return first + changed
 
 
-def _surprises(own: pd.DataFrame) -> list[str]:
-    """The verdicts that are not as expected, in red; a sentence where every verdict is as expected."""
-    lines = [
-        f"<li>{escape(row['label'])}, {row['scale']}: {badge(row['verdict'])}, expected {row['expected']}</li>"
-        for row in own[own["surprise"].astype(bool)].to_dict("records")
-    ]
-    if lines:
-        return [f'<div class="alarm"><strong>Surprises</strong><ul>{"".join(lines)}</ul></div>']
-    return [] if own.empty else ['<p class="meta">All verdicts are as expected.</p>']
+def _predictions(claim: Claim, own: pd.DataFrame) -> Iterator[str]:
+    """What was predicted, and when, in a sentence; and how many verdicts are otherwise."""
+    days: dict[str, set[str]] = {}
+    for row in own[own["predicted"].isin(list(MARKS))].to_dict("records"):
+        days.setdefault(row["predicted"], set()).add(claim.at(row["scale"]).day(row["method"]))
+    if not days:
+        yield '<p class="meta">Nothing was predicted.</p>'
+        return
+    told = ", ".join(
+        f"{badge(verdict)} ({', '.join(sorted(when - {''})) or 'undated'})" for verdict, when in days.items()
+    )
+    count = int((own["as_predicted"] == "otherwise").sum())
+    yield f'<p class="meta">Predicted before the first run: {told}. Otherwise: {count} of {len(own)} verdicts.</p>'
 
 
 def _evidence(claim: Claim, own: pd.DataFrame) -> list[str]:
@@ -180,7 +184,7 @@ def _table(own: pd.DataFrame) -> list[str]:
     if own.empty:
         return []
     names = (
-        *("method", "scale", "verdict", "expected", "statistic", "interval", "held against", "slack", "tightness"),
+        *("method", "scale", "verdict", "predicted", "statistic", "interval", "held against", "slack", "tightness"),
         *("trials", "deciding case", "negative control"),
     )
     records = by_method(own).to_dict("records")
@@ -209,7 +213,7 @@ def _cells(row: Mapping[Any, Any]) -> list[str]:
     interval = f"[{number(row['low'])}, {number(row['high'])}]" if row["low"] != row["high"] else ""
     name = "" if row["method"] == NO_METHOD else escape(row["label"] or row["method"])
     return [
-        *(name, row["scale"], badge(row["verdict"]), row["expected"]),
+        *(name, row["scale"], badge(row["verdict"]), row["predicted"]),
         *(number(row["statistic"]), interval, number(row["bound"]), number(row["slack"], 2)),
         *(tightness.removesuffix(" to "), f"{row['trials']:,.0f}" if row["trials"] > 0 else ""),
         *(typeset(row["case"]), both),

@@ -1,8 +1,10 @@
-"""The front page: the findings, the verdicts on the papers, and the verdicts that are not as expected.
+"""The front page: the findings, the verdicts on the papers, and how many are as predicted and as published.
 
-These are two questions: a claim that fails, and is expected to fail, is an error of a paper and not of this project.
+These are three questions: a claim that fails, as it was predicted or not, is an error of a paper; a verdict that is not
+the published one is an error of this project, or of the machine that made the reports.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,13 +12,15 @@ from urllib.parse import urlencode
 
 import pandas as pd
 
+from sketchbench.report.claim.check import published, read_verdicts
 from sketchbench.report.claim.claims import read_claims
-from sketchbench.report.claim.page import PAPERS_ROLES
+from sketchbench.report.claim.page import PAPERS_ROLES, counted_predictions
+from sketchbench.report.claim.reproduction import WORDS, Compared, compare
 from sketchbench.report.evidence.outcomes import Scale, read_outcomes
 from sketchbench.site import figures, threshold
 from sketchbench.site.findings import PARTS, THRESHOLD, Finding, contradictions, read_findings
 from sketchbench.site.page import Asset, Page
-from sketchbench.site.verdicts import badge, claim_files, escape, link, number, prose
+from sketchbench.site.verdicts import badge, claim_files, escape, number, prose
 
 ALWAYS = ("holds", "fails", "inconclusive")
 COUNTED = (*ALWAYS, "holds, not sharp", "vacuous", "does not transfer", "void")
@@ -35,10 +39,11 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
     """The front page."""
     claims = read_claims(claim_files(conf))
     outcomes = pd.concat([read_outcomes(scale) for scale in scales], ignore_index=True)
+    both = [(scale, _compared(scale)) for scale in scales]
     reports = {path.stem for scale in scales for path in scale.reports.glob("*.csv")}
     blocks = [
         INTRODUCTION,
-        *_alarm(outcomes),
+        *_alarm([one for _, found in both for one in found or [] if one.word == "differs"]),
         _ways("frontier" in reports),
         "## Findings",
         *_findings(read_findings((conf / "finding").glob("*.yaml"), claims), outcomes, scales[0]),
@@ -46,8 +51,9 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
         f"One verdict for each claim and method, at the scale {scales[0].name}. A number leads to its verdicts.",
         _papers(outcomes[outcomes["scale"] == scales[0].name], scales[0].name),
         "The [errata](errata.md) say what is true instead of a claim that fails.",
-        "## Is everything as expected?",
-        *sorted((_surprises(outcomes[outcomes["scale"] == scale.name], scale) for scale in scales), key=_calm),
+        "## As predicted, as published",
+        *(_predicted(outcomes[outcomes["scale"] == scale.name], scale) for scale in scales),
+        *sorted((_as_published(found, scale) for scale, found in both), key=_calm),
     ]
     yield Page("index.md", "Is the paper right?", "\n\n".join(blocks))
 
@@ -57,15 +63,20 @@ def claims_address(**filters: str) -> str:
     return f"claims.html#{urlencode(filters)}"
 
 
-def _alarm(outcomes: pd.DataFrame) -> list[str]:
-    """A red line with the number of surprises; no line without surprises."""
-    count = int(outcomes["surprise"].astype(bool).sum())
-    text = f'<a href="#is-everything-as-expected">{count} verdicts are not as expected</a>'
-    return [f'<p class="alarm"><strong class="fails">{text}</strong></p>'] if count else []
+def _compared(scale: Scale) -> list[Compared] | None:
+    """The verdicts of a scale beside the published ones; None where there are none."""
+    older = published(scale.reports)
+    return None if older is None else compare(older, read_verdicts(scale.reports / "claims.csv", scale.name))
+
+
+def _alarm(differing: Sequence[Compared]) -> list[str]:
+    """A red line with the number of verdicts that differ from the published ones; no line without such."""
+    text = f'<a href="#as-predicted-as-published">{len(differing)} verdicts differ from the published ones</a>'
+    return [f'<p class="alarm"><strong class="fails">{text}</strong></p>'] if differing else []
 
 
 def _calm(text: str) -> bool:
-    """Whether the block of a scale reports no surprises; blocks with surprises come first."""
+    """Whether the block of a scale reports nothing that differs; blocks with such come first."""
     return 'class="calm"' in text
 
 
@@ -153,19 +164,22 @@ def _count(group: pd.DataFrame, scale: str, role: str, verdict: str) -> str:
     return f'<a href="{address}" aria-label="{paper}, {role}: {count} {verdict}">{count}</a>' if count else "0"
 
 
-def _surprises(outcomes: pd.DataFrame, scale: Scale) -> str:
-    """The surprises of a scale, in red; a sentence where a scale has none."""
-    run = outcomes[outcomes["verdict"] != "not run"]
-    left = outcomes["claim"].nunique() - run["claim"].nunique()
-    rest = f" {left} claims have not been run at this scale." if left else ""
-    surprises = run[run["surprise"].astype(bool)].to_dict("records")
-    if not surprises:
-        text = f"No surprises: all {len(run)} verdicts at the scale {scale.name} are as expected.{rest}"
-        return f'<p class="calm">{text}</p>'
-    items = "".join(
-        f'<li><a href="{link(row)}">{row["claim"]}, {escape(row["label"])}</a>: {badge(row["verdict"])}, expected '
-        f"{row['expected']}</li>"
-        for row in surprises
+def _predicted(outcomes: pd.DataFrame, scale: Scale) -> str:
+    """How many verdicts of a scale are as predicted before the first run, otherwise, ..."""
+    claims = outcomes["claim"].nunique()
+    return (
+        f"<p>Of {len(outcomes)} verdicts on {claims} claims at the scale {scale.name}: "
+        f"{', '.join(counted_predictions(outcomes))}. A prediction is the verdict that the file of a claim named "
+        "before its first run; nobody edits it after a run.</p>"
     )
-    head = f'<strong class="fails">{len(surprises)} surprises</strong> among {len(run)} verdicts at the scale'
-    return f'<div class="alarm"><p>{head} {scale.name}.{rest}</p><ul>{items}</ul></div>'
+
+
+def _as_published(compared: Sequence[Compared] | None, scale: Scale) -> str:
+    """How many verdicts of a scale are reproduced, and which are not; in red where one differs."""
+    if compared is None:
+        return f'<p class="calm">At the scale {scale.name} nothing is published to compare with.</p>'
+    items = "".join(f"<li>{escape(one)}</li>" for one in compared if one.word in ("weaker", "stronger", "differs"))
+    counts = Counter(one.word for one in compared)
+    told = ", ".join(f"{counts[word]} {word}" for word in WORDS if counts[word])
+    head = f"<p>Beside the published ones, at the scale {scale.name}: {told}.</p>{items and f'<ul>{items}</ul>'}"
+    return f'<div class="{"alarm" if counts["differs"] else "calm"}">{head}</div>'

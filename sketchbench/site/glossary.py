@@ -23,10 +23,13 @@ VERDICTS = {
     "not run": "the tables of the claim's studies have not been made",
 }
 TERMS = {
-    "claim": "a statement that can be measured, with its place in a paper, its checks and its expected verdict",
-    "expected": "the verdict that this project predicts, with a reason; `any` where times are compared",
-    "surprise": "a verdict that is not the expected one: a change in the code, or a discovery",
-    "as expected": "equal to the predicted verdict. A claim that fails as expected is the paper's error, not ours",
+    "claim": "a statement that can be measured, with its place in a paper, its checks and what was predicted",
+    "predicted": "the verdict that was written down before the first run; `any` for times, `nothing` for none",
+    "published": "the verdict that is committed to the repository, with which every run is compared",
+    "reproduced": "the same verdict as published, from intervals that overlap",
+    "weaker": "inconclusive, where the published verdict is decided; or it holds without being sharp",
+    "stronger": "decided, where the published verdict is inconclusive; or it holds and is sharp",
+    "differs": "another verdict than published, another bound, or intervals that have nothing in common",
     "statistic": "the number, measured or computed, that a verdict is about",
     "interval": "a confidence interval of the statistic; all of a run hold at once, except with probability 0.001",
     "bound": "the value that the statistic is compared with: the paper's limit, or for an equality the exact value",

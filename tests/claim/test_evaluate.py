@@ -1,4 +1,4 @@
-"""Claims as files, the shared error rate, and the check that fails on a surprise."""
+"""Claims as files, the shared error rate, and what was predicted."""
 
 import json
 from pathlib import Path
@@ -13,6 +13,7 @@ from sketchbench.config.schema import SchemaError
 from sketchbench.measure.column import TRIALS_THERE
 from sketchbench.report import seal
 from sketchbench.report.claim import page
+from sketchbench.report.claim.check import broken
 from sketchbench.report.claim.claims import ClaimError, check_studies, read_claims
 from sketchbench.report.claim.evaluate import evaluate
 from sketchbench.report.claim.state import with_code
@@ -28,8 +29,8 @@ def table(**means: float) -> pd.DataFrame:
 
 def write(folder: Path, **changes: Any) -> list[Path]:
     """The one claim of a folder."""
-    expected = {"default": "holds", "control/bad": "fails"}
-    writing.claim(folder, "X1", "one", **{"role": "printed", "expected": expected, **changes})
+    predicted = {"default": "holds", "control/bad": "fails"}
+    writing.claim(folder, "X1", "one", **{"role": "printed", "predicted": predicted, **changes})
     return [folder / "X1.yaml"]
 
 
@@ -38,27 +39,52 @@ def test_verdicts_per_method(tmp_path: Path) -> None:
     tables = {"one": table(good=1.0, bad=2.0, **{"control/bad": 2.0})}
     verdicts, levels = evaluate(claims, tables, "quick")
     assert levels.comparisons == 2  # one for each method; a control is none unless it is named
-    found = verdicts.set_index("method")[["verdict", "expected"]].T.to_dict("list")
+    found = verdicts.set_index("method")[["verdict", "predicted"]].T.to_dict("list")
     assert found == {"good": ["holds", "holds"], "bad": ["fails", "holds"]}
 
     claims = read_claims(write(tmp_path, methods=["control/bad"]))
     verdicts, _ = evaluate(claims, tables, "quick")
-    assert verdicts[["verdict", "expected"]].to_numpy().tolist() == [["fails", "fails"]]
+    assert verdicts[["verdict", "predicted"]].to_numpy().tolist() == [["fails", "fails"]]
 
 
-def test_a_scale_may_expect_otherwise(tmp_path: Path) -> None:
-    at = {"paper": {"expected": {"default": "fails", "good": "inconclusive"}, "reason": "three trainings"}}
-    claims = read_claims(write(tmp_path, scales=at))
+def test_another_prediction_for_a_scale(tmp_path: Path) -> None:
+    days = {"default": "2026-01-01", "good": "2026-01-02"}
+    told = {"predicted": {"default": "fails", "good": "inconclusive"}, "predicted_on": days}
+    scales = {"paper": {**told, "reason": "three trainings"}, "smoke": {"reason": "few"}}
+    claims = read_claims(write(tmp_path, scales=scales, predicted_on="2025-12-31"))
     tables = {"one": table(good=1.0, bad=2.0)}
-    expected = {
-        scale: dict(evaluate(claims, tables, scale)[0][["method", "expected"]].to_numpy())
-        for scale in ("quick", "paper")
+    predicted = {
+        scale: dict(evaluate(claims, tables, scale)[0][["method", "predicted"]].to_numpy())
+        for scale in ("smoke", "quick", "paper")
     }
-    assert expected == {"quick": {"good": "holds", "bad": "holds"}, "paper": {"good": "inconclusive", "bad": "fails"}}
-    (absent,) = evaluate(claims, {}, "paper")[0]["expected"]
+    holds = {"good": "holds", "bad": "holds"}
+    assert predicted == {"smoke": holds, "quick": holds, "paper": {"good": "inconclusive", "bad": "fails"}}
+    assert [claims[0].at(scale).day("bad") for scale in predicted] == ["2025-12-31", "2025-12-31", "2026-01-01"]
+    assert claims[0].at("paper").day("good") == "2026-01-02"
+    assert [claims[0].at(scale).reason for scale in predicted] == ["few", "", "three trainings"]
+    (absent,) = evaluate(claims, {}, "paper")[0]["predicted"]
     assert absent == "fails"
-    with pytest.raises(SchemaError, match="reason"):
-        read_claims(write(tmp_path, scales={"paper": {"expected": "fails"}}))
+    for wrong, message in (
+        ({"scales": {"paper": told}}, "reason"),
+        ({"scales": {"paper": {"predicted": "fails", "reason": "x"}}}, "predicted_on"),
+        ({"predicted_on": "yesterday"}, "predicted_on"),
+        ({"predicted": "any"}, "predicted"),
+    ):
+        with pytest.raises(SchemaError, match=message):
+            read_claims(write(tmp_path, **wrong))
+
+
+def test_no_verdict_depends_on_what_was_predicted(tmp_path: Path) -> None:
+    tables = {"one": table(good=1.0, bad=2.0)}
+    found = []
+    for told in ("holds", "fails", None):
+        writing.claim(tmp_path, "X1", "one", predicted=told)
+        path = tmp_path / "X1.yaml"
+        path.write_text("".join(line for line in path.open() if "null" not in line))
+        found.append(evaluate(read_claims([path]), tables, "quick")[0])
+    assert [set(one.pop("predicted")) for one in found] == [{"holds"}, {"fails"}, {"nothing"}]
+    for one in found[1:]:
+        pd.testing.assert_frame_equal(one, found[0])
 
 
 def test_more_comparisons_widen_every_interval(tmp_path: Path) -> None:
@@ -123,12 +149,12 @@ def test_a_claim_that_finds_nothing(tmp_path: Path) -> None:
     (row,) = verdicts.to_dict("records")
     assert row["verdict"] == "not run"
     assert row["case"].startswith("X1: criterion equality finds nothing to judge in study one")
-    scales = {"paper": {"expected": "not run", "reason": "Its runs are left out."}}
+    scales = {"paper": {"not_run": True, "reason": "Its runs are left out."}}
     claims = read_claims(write(tmp_path, checks=[check], scales=scales))
     with pytest.raises(ClaimError, match="finds nothing to judge"):
         evaluate(claims, {"one": table(good=1.0)}, "quick")
     verdicts, _ = evaluate(claims, {"one": table(good=1.0)}, "paper")
-    assert verdicts["verdict"].tolist() == verdicts["expected"].tolist() == ["not run"]
+    assert verdicts["verdict"].tolist() == ["not run"]
     check = {"criterion": "growth", "where": {"quantity": "q"}, "over": "d"}
     claims = read_claims(write(tmp_path, checks=[check]))
     with pytest.raises(ClaimError, match="no column d to grow along"):
@@ -165,7 +191,7 @@ def test_a_claim_holds_only_where_its_control_fails(tmp_path: Path, control: flo
     row = judged(tmp_path, {"one": table(good=1.0, zero=control)}, negative_control={"method": "zero"})
     assert (row["verdict"], row["negative_control_verdict"]) == (verdict, passed)
     assert (row["negative_control"], row["negative_control_statistic"]) == ("zero", control)
-    assert row["expected"] == "holds"
+    assert row["predicted"] == "holds"
 
 
 def test_an_open_control_leaves_the_claim_open(tmp_path: Path) -> None:
@@ -320,9 +346,12 @@ def test_the_tightness_of_a_verdict_is_the_least_of_its_comparisons(tmp_path: Pa
 
 
 @pytest.mark.parametrize("value", [1.0, 2.0])
-def test_the_check_fails_on_a_surprise(tmp_path: Path, value: float, capsys: pytest.CaptureFixture[str]) -> None:
-    """`evaluate` writes the pages and goes on; `check` says no."""
-    write(tmp_path)
+@pytest.mark.parametrize("role", ["printed", "contract"])
+def test_the_check_fails_where_a_contract_is_broken(
+    tmp_path: Path, role: str, value: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`evaluate` writes the pages and goes on; `check` says no. Another prediction is no failure."""
+    write(tmp_path, role=role)
     results = tmp_path / "one.csv"
     table(good=value).to_csv(results, index=False)
     seal.write("table", "quick", {"records": ""}, [results])
@@ -344,53 +373,57 @@ def test_the_check_fails_on_a_surprise(tmp_path: Path, value: float, capsys: pyt
     assert "| song2023, Lemma D.11 | misprint |" in page
     assert "one: s: why" in page
     code, out = run(capsys, "check", str(outputs["csv"]))
-    assert code == (value != 1.0)
-    assert ("X1 GOOD: fails, expected holds" in out) is (value != 1.0)
+    assert code == (role == "contract" and value != 1.0)
+    assert ("X1 GOOD: the contract is broken" in out) is bool(code)
+    assert f"1 verdicts, 1 {'as predicted' if value == 1.0 else 'otherwise'}\n" in out
 
 
-def test_nothing_is_checked_where_any_verdict_is_expected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_times_are_compared_with_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A claim about times passes on every machine, whatever comes out, and beside an older run."""
-    claims = read_claims(write(tmp_path, expected="any"))
+    claims = read_claims(write(tmp_path, on_times=True))
     found = (evaluate(claims, {"one": table(good=value)}, "quick")[0] for value in (1.0, 2.0))
     old, new = (with_code(verdicts, claims, {}) for verdicts in found)
-    assert [*old["verdict"], *new["verdict"], *new["expected"]] == ["holds", "fails", "any"]
+    assert [*old["verdict"], *new["verdict"], *new["predicted"]] == ["holds", "fails", "any"]
     paths = [tmp_path / name for name in ("old.csv", "new.csv")]
     for verdicts, path in zip((old, new), paths, strict=True):
         verdicts.to_csv(path, index=False)
         seal.write("claims", "quick", {}, [path])
-    code, out = run(capsys, "check", str(paths[1]), "--against", str(paths[0]))
-    assert code == 0
-    assert "0 surprises" in out
+    for strict in ([], ["--strict"]):
+        code, out = run(capsys, "check", str(paths[1]), "--against", str(paths[0]), *strict)
+        assert code == 0
+        assert "reproduced: 0 of 0 verdicts" in out
 
 
 @pytest.mark.parametrize("role", ["printed", "ours", "contract"])
 @pytest.mark.parametrize(
     ("value", "sd", "verdict"), [(1.0, 1.0, "holds"), (1.0, 10.0, "inconclusive"), (2.0, 1.0, "fails")]
 )
-def test_nothing_is_expected_of_ones_own_methods_but_the_contract(
+def test_nothing_is_predicted_of_ones_own_methods(
     tmp_path: Path, role: str, value: float, sd: float, verdict: str
 ) -> None:
-    """A method of the project with the same number, and one of another kind with the same name, have surprises."""
-    claims = read_claims(write(tmp_path, role=role, expected="holds"))
+    """But of a method of the project with the same number, and one of another kind with the same name; the contract is
+    for all."""
+    claims = read_claims(write(tmp_path, role=role, predicted="holds"))
     tables, kinds = {"one": table(mine=value, ours=value).assign(sd=sd)}, {"one": "sketch"}
     verdicts, _ = evaluate(claims, tables, "quick", kinds=kinds, own={"sketch": ["mine"], "recovery": ["ours"]})
     assert verdicts["verdict"].tolist() == [verdict, verdict]
-    found = dict(verdicts[["method", "expected"]].to_numpy())
-    broken = role == "contract" and verdict == "fails"
-    assert found == {"mine": "holds" if broken else "nothing", "ours": "holds"}
-    surprising = set(page.surprising(verdicts)["method"])
-    assert surprising == ({"ours"} if verdict != "holds" else set()) | ({"mine"} if broken else set())
+    assert dict(verdicts[["method", "predicted"]].to_numpy()) == {"mine": "nothing", "ours": "holds"}
+    otherwise = "as predicted" if verdict == "holds" else "otherwise"
+    assert page.predicted(verdicts).tolist() == ["nothing predicted", otherwise]
+    assert len(broken(verdicts)) == (2 if role == "contract" and verdict == "fails" else 0)
 
 
 def test_ones_own_method_that_breaks_the_contract(tmp_path: Path) -> None:
-    """Its contract is the surprise, and its void verdicts are none."""
-    for name, study, role in (("C1", "contract", "contract"), ("X1", "one", "printed")):
+    """One line for its contract, and one for all that is void."""
+    for name, study, role in (("C1", "contract", "contract"), ("X1", "one", "printed"), ("X2", "one", "ours")):
         writing.claim(tmp_path, name, study, role)
-    claims = read_claims([tmp_path / "C1.yaml", tmp_path / "X1.yaml"])
+    claims = read_claims(sorted(tmp_path.glob("*.yaml")))
     tables, kinds = {"contract": table(mine=2.0), "one": table(mine=1.0)}, {"contract": "sketch", "one": "sketch"}
     verdicts, _ = evaluate(claims, tables, "quick", kinds=kinds, own={"sketch": ["mine"]})
-    assert verdicts["verdict"].tolist() == ["fails", "void"]
-    assert page.surprising(verdicts)["claim"].tolist() == ["C1"]
+    assert verdicts["verdict"].tolist() == ["fails", "void", "void"]
+    first, second = map(str, broken(verdicts))
+    assert first.startswith("C1 MINE: the contract is broken")
+    assert second == "void MINE: 2 verdicts; breaks the contract: C1"
 
 
 def test_claims_that_find_nothing_of_ones_own_are_left_out(tmp_path: Path) -> None:
@@ -411,25 +444,6 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
     except SystemExit as stop:
         code = stop.code
     return int(code or 0), capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("column", "value", "surprise"),
-    [("high", 1.0000000001, None), ("high", 1.01, "high 1.01, was 1"), ("verdict", "fails", "was")],
-)
-def test_the_check_against_an_older_run(
-    tmp_path: Path, column: str, value: object, surprise: str | None, capsys: pytest.CaptureFixture[str]
-) -> None:
-    row = {"claim": "X1", "method": "good", "label": "GOOD", "verdict": "holds"}
-    row |= {"expected": value if column == "verdict" else "holds", "case": "c", "code": ""}
-    numbers = {"statistic": 1.0, "low": 1.0, "high": 1.0, "bound": 1.0}
-    paths = [tmp_path / name for name in ("old.csv", "new.csv")]
-    for path, changes in zip(paths, ({}, {column: value}), strict=True):
-        pd.DataFrame([{**row, **numbers, **changes}]).to_csv(path, index=False)
-        seal.write("claims", "quick", {}, [path])
-    code, out = run(capsys, "check", str(paths[1]), "--against", str(paths[0]))
-    assert code == (surprise is not None)
-    assert (surprise or "0 surprises") in out
 
 
 def test_trials_that_are_not_there_yet(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ NAN = float("nan")
 def verdicts(**found: tuple[str, float]) -> pd.DataFrame:
     """A table of verdicts on the claim S1, by method."""
     rows = [
-        {"claim": "S1", "method": name, "verdict": verdict, "expected": "holds", "tightness": tightness}
+        {"claim": "S1", "method": name, "verdict": verdict, "predicted": "holds", "tightness": tightness}
         for name, (verdict, tightness) in found.items()
     ]
     return pd.DataFrame(rows)
@@ -51,7 +51,7 @@ def test_the_same_commit_twice_changes_nothing_and_uncommitted_code_leaves_no_tr
 
 
 def test_times_and_what_is_not_run_are_left_out() -> None:
-    table = pd.concat([verdicts(ams=("not run", NAN)), verdicts(srht=("fails", 1.0)).assign(expected="any")])
+    table = pd.concat([verdicts(ams=("not run", NAN)), verdicts(srht=("fails", 1.0)).assign(predicted="any")])
     assert grown(("a", table)).empty
 
 

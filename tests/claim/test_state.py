@@ -29,10 +29,10 @@ def sealed(folder: Path, study: str, commit: str, **means: float) -> None:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Three tables, of three commits, and claims on them; `bad` breaks the contract."""
-    claim(tmp_path, "C1", "contract", "contract", expected="any")
+    claim(tmp_path, "C1", "contract", "contract")
     controls = {"default": {"method": "control/off", "studies": ["controls"]}}
-    claim(tmp_path, "S1", "moments", expected="any", negative_control=controls)
-    claim(tmp_path, "S2", "nowhere", expected="any")
+    claim(tmp_path, "S1", "moments", negative_control=controls)
+    claim(tmp_path, "S2", "nowhere")
     sealed(tmp_path, "contract", "111111111111", good=1.0, bad=1.5, new=1.0)
     sealed(tmp_path, "moments", "222222222222 333333333333", good=1.0, bad=1.0, new=1.0)
     sealed(tmp_path, "controls", "444444444444", **{"control/off": 2.0})
@@ -103,17 +103,21 @@ def test_what_broke_the_contract_in_an_older_table_stays_void(folder: Path) -> N
 
 def test_the_check_counts_what_is_not_current(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     judged(folder, {})
-    whole = "7 verdicts, 1 surprises, 1 not run"
-    assert checked(folder, capsys, "--current")[1][-1] == whole
-    claim(folder, "C1", "contract", "contract", expected={"default": "holds", "bad": "fails"})
-    claim(folder, "S1", "moments", methods=["good", "new"], expected="any")
+    code, lines = checked(folder, capsys, "--current")
+    assert code == 1
+    assert lines[0].startswith("C1 BAD: the contract is broken (its only comparison: 1.5 in [")
+    assert lines[1] == "void BAD: 1 verdicts; breaks the contract: C1"
+    last = f"nothing is published to compare with: git's HEAD has no {folder / 'claims.csv'}"
+    assert lines[2:] == ["7 verdicts, 4 as predicted, 2 otherwise, 1 not run", last]
+    claim(folder, "C1", "contract", "contract", methods=["good", "new"])
+    claim(folder, "S1", "moments", methods=["good", "new"])
     judged(folder, {})
-    assert checked(folder, capsys, "--current") == (0, ["6 verdicts, 0 surprises, 1 not run"])
+    assert checked(folder, capsys, "--current") == (0, ["5 verdicts, 4 as predicted, 1 not run", last])
     judged(folder, {"moments": {OLDER: ["good"], SEED: ["new"]}})
-    counted = "6 verdicts, 0 surprises, 1 not run, 1 of another seed, 1 of older code"
-    assert checked(folder, capsys) == (0, [counted])
+    counted = "5 verdicts, 4 as predicted, 1 not run, 1 of another seed, 1 of older code"
+    assert checked(folder, capsys) == (0, [counted, last])
     line = "S1: 1 of another seed, 1 of older code"
-    assert checked(folder, capsys, "--current") == (1, [line, counted])
+    assert checked(folder, capsys, "--current") == (1, [line, counted, last])
 
 
 def test_what_an_older_table_does_not_have_is_not_run(folder: Path) -> None:

@@ -13,7 +13,7 @@ CLAIM: dict[str, Any] = {
     "statement": "the mean is 1",
     "dataset": "none",
     "checks": [{"criterion": "equality", "where": {"quantity": "q"}, "margin": 0.1}],
-    "expected": "holds",
+    "predicted": "holds",
 }
 
 

@@ -11,7 +11,7 @@ from sketchbench.report import seal
 from sketchbench.report.table import origin
 
 ROW = {"claim": "S2", "method": "srht", "label": "SRHT", "case": "flat, d=640, b=16", "study": "moments"}
-ROW |= {"verdict": "holds", "expected": "holds", "statistic": 1.5, "low": 1.25, "high": 1.75, "bound": 2.0}
+ROW |= {"verdict": "holds", "predicted": "holds", "statistic": 1.5, "low": 1.25, "high": 1.75, "bound": 2.0}
 ROW |= {"slack": 0.125, "tightness": 1.3, "trials": 4000, "code": "older code"}
 ROW |= {"negative_control": "uniform_sampling", "negative_control_verdict": "fails"}
 ROW |= {"loosest": 24.0}
@@ -26,7 +26,7 @@ def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def reports_in(place: Path, scale: str = "quick") -> Path:
     rows = [ROW, {**ROW, "method": "ams", "label": "AMS", "verdict": "fails"}]
-    rows += [{**ROW, "claim": "T17-time", "expected": "any", "statistic": None, "low": None, "high": None, "case": ""}]
+    rows += [{**ROW, "claim": "T17-time", "predicted": "any", "statistic": None, "low": None, "high": None, "case": ""}]
     table = place / "tables" / "moments.csv"
     table.parent.mkdir(parents=True)
     pd.DataFrame(rows).to_csv(place / "claims.csv", index=False)
@@ -51,7 +51,7 @@ def test_a_row(capsys: pytest.CaptureFixture[str]) -> None:
         "E[(gᵀRᵀRh)²] ≤",
         "Measured: mean over the trials: ",
         "holds where the interval lies below the bound.",
-        "quick  SRHT  holds, expected holds\n",
+        "quick  SRHT  holds; predicted: holds, on 2026-11-21\n",
         "statistic 1.5 in [1.25, 1.75], bound 2, slack 0.125, tightness 1.3, loosest 24, 4,000 trials",
         "decided by: flat, d=640, b=16 (study moments)",
         "negative control: uniform_sampling: fails (624)",
@@ -70,14 +70,16 @@ def test_a_row(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.usefixtures("reports")
 def test_all_methods(capsys: pytest.CaptureFixture[str]) -> None:
     said = shown(capsys, "S2")
-    assert "SRHT  holds, expected holds\n" in said
-    assert "AMS   fails, expected holds  SURPRISE\n" in said
+    assert "SRHT  holds; predicted: holds, on 2026-11-21\n" in said
+    assert "AMS   fails; predicted: holds, on 2026-11-21\n" in said
     assert "again:" not in said
 
 
 @pytest.mark.usefixtures("reports")
 def test_a_claim_on_times(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "times.csv" in shown(capsys, "T17-time", "srht")
+    said = shown(capsys, "T17-time", "srht")
+    assert "times.csv" in said
+    assert "holds; a time, of which nothing is predicted\n" in said
 
 
 @pytest.mark.usefixtures("reports")
@@ -99,7 +101,7 @@ def test_a_folder_of_ones_own(reports: Path, capsys: pytest.CaptureFixture[str])
     """Its scale by its place, and commands that name it; the project's stand beside it unread."""
     reports_in(reports.parent / "mine" / "reports" / "paper", "paper")
     said = shown(capsys, "S2", "srht", "--folder", "mine")
-    assert "paper  SRHT  holds, expected holds\n" in said
+    assert "paper  SRHT  holds; predicted: holds, on 2026-11-21\n" in said
     assert "quick" not in said
     assert "--config scale=paper studies=embedding,embedding_controls,moments folder=mine only=mine seed=7" in said
     assert "sketch=srht scale=paper" in said

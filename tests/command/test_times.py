@@ -23,7 +23,7 @@ dataset: x
 role: ours
 studies: [one]
 checks: [{{criterion: probability, where: {{quantity: {quantity}}}}}]
-expected: {expected}
+{predicted}
 """
 FACTS = {"scale": "quick", "kernels": "numpy", "seed": 0, "skipped": [], "studies": ["one"]}
 LESS = {"trials": 1000, "count": 5, "bound": 0.5}
@@ -47,8 +47,8 @@ def made(folder: Path, seconds: float, count: int, monkeypatch: pytest.MonkeyPat
 
 
 def judged(folder: Path, csv: Path) -> pd.DataFrame:
-    for id, quantity, expected in (("S1", "wrong", "holds"), ("S2", "slower", "any")):
-        (folder / f"{id}.yaml").write_text(CLAIM.format(id=id, quantity=quantity, expected=expected))
+    for id, quantity, predicted in (("S1", "wrong", "predicted: holds"), ("S2", "slower", "on_times: true")):
+        (folder / f"{id}.yaml").write_text(CLAIM.format(id=id, quantity=quantity, predicted=predicted))
     claims = sorted(folder.glob("S*.yaml"))
     places = {"csv": folder / "claims.csv", "markdown": folder / "claims.md"}
     assert judge([csv], claims, [], json.dumps(FACTS), **places) == []

@@ -21,7 +21,8 @@ class Call(NamedTuple):
     stdin: str | None = ""
 
 
-VERDICTS = "claim,method,label,case,verdict,expected,statistic,low,high,bound,code\nS1,ams,AMS,x,holds,holds,1,1,1,1,\n"
+COLUMNS = "claim,method,label,role,case,verdict,predicted,criterion,study,statistic,low,high,bound,slack,trials,code"
+VERDICTS = f"{COLUMNS}\nS1,ams,AMS,ours,x,holds,holds,upper_bound,one,1,1,1,1,0,9,\n"
 FILES: dict[str, str | bytes] = {
     "empty.csv": "",
     "header.csv": "method,label,quantity\n",

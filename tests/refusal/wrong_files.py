@@ -98,7 +98,8 @@ CLAIMS: list[Edit] = [
     (WHERE, "where: {quantty: x}", "did you mean quantity?"),
     (CHECK, "{criterion: growth, where: {quantity: x}, over: dd", "over=dd is unknown; did you mean d?"),
     (WHERE, "where: {quantity: {a: 1}}", "at checks/0/where/quantity"),
-    ("expected: holds", "expected: hold", "at expected"),
+    ("predicted: holds", "predicted: hold", "at predicted"),
+    ("predicted_on: 2", "predicted_on: the 2", "at predicted_on"),
     (CONTROL, "method: 3", "at negative_control"),
     (CONTROL, "where: {quantty: x}", "did you mean quantity?"),
 ]

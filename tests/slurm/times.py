@@ -19,7 +19,7 @@ def without(outcome: Mapping[str, Any], conf: Path) -> dict[str, Any]:
         conf: the project's configs, which say what figures are drawn from.
 
     Of a table with times its other rows are kept, and of the table of verdicts those of other claims than on times
-    (`expected` any); pages and seals of these, and figures drawn from them, are left out.
+    (`predicted` any); pages and seals of these, and figures drawn from them, are left out.
     """
     found = {name: _record(stored) if isinstance(stored, tuple) else stored for name, stored in outcome.items()}
     tables = {Path(name).stem: _rows(content) for name, content in outcome.items() if _is_table(name)}
@@ -29,7 +29,7 @@ def without(outcome: Mapping[str, Any], conf: Path) -> dict[str, Any]:
         found[f"tables/{study}.csv"] = [row for row in tables[study] if row["quantity"] not in TIMES]
     for figure in _figures(conf, timed):
         found = {name: content for name, content in found.items() if not name.startswith(f"figures/{figure}.")}
-    claims = [row for row in _rows(outcome["claims.csv"]) if row["expected"] != "any"]
+    claims = [row for row in _rows(outcome["claims.csv"]) if row["predicted"] != "any"]
     found = {name: content for name, content in found.items() if not name.startswith("claims.")}
     return {**found, "claims.csv": claims}
 

@@ -66,7 +66,7 @@ def test_the_whole_smoke_scale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     for name in ("conf", "workflow", "sketchbench"):
         shutil.copytree(ROOT / name, project.path / name)
     shutil.copy(ROOT / "environment.yml", project.path)
-    process = project.start("kernels=cupy", "surprises=list")
+    process = project.start("kernels=cupy", "differences=list")
     output, _ = process.communicate()
     assert process.returncode == 0, output
     made = sorted((project.path / "results" / "smoke").rglob("*.parquet"))

@@ -1,5 +1,12 @@
-# The last of all: whether every verdict is the expected one. A surprise fails the run, after all is written, and fails
-# it again until it is none; at the smoke scale, where trials are few, and with surprises=list they are listed only.
+# The last of all: whether the verdicts are the published ones, those of git's HEAD. One that differs, or a broken
+# contract, fails the run, after all is written, and fails it again until it is none; at the smoke scale, where trials
+# are few, and with differences=list they are listed only.
+from sketchbench.report import committed
+
+if workflow.is_main_process:
+    progress.end_with(Path(LOGS) / "check.log")
+
+
 rule check:
     input:
         verdicts=rules.claims.output.csv,
@@ -31,10 +38,11 @@ rule check:
     params:
         only=(
             "--list"
-            if config["scale"] == "smoke" or config["surprises"] == "list"
+            if config["scale"] == "smoke" or config["differences"] == "list"
             else ""
         ),
+        published=committed.digest(Path(REPORTS)),  # so that verdicts are checked again where others are published
     message:
-        "verdicts against what is expected"
+        "verdicts against the published ones"
     shell:
         "python -m sketchbench check {input.verdicts:q} {params.only} > {log:q} 2>&1; cat {log:q}"

@@ -15,8 +15,8 @@ from sketchbench.report.claim.formula import check_formula
 
 Entry = TypeVar("Entry")
 Role = Literal["printed", "corrected", "ours", "control", "contract"]
-Expected = Verdict | Literal["any"]  # any: of times, which differ from machine to machine
-NOTHING = "nothing"  # is expected of a user's own methods but that they keep the contract
+NOTHING = "nothing"  # is predicted where a claim says nothing, and of a user's own methods
+ANY = "any"  # of times, which differ from machine to machine: no verdict is predicted, and none is compared
 
 
 class ClaimError(ValueError):
@@ -40,11 +40,28 @@ class Check:
     settings: Settings
 
 
-class Expectation(NamedTuple):
-    """The expected verdict by method, `default` for all others, and why."""
+class Prediction(NamedTuple):
+    """What was predicted of a claim at a scale, before its first run; nobody edits it after one.
 
-    expected: dict[str, Expected]
+    Attributes:
+        predicted: the verdict by method, `default` for all others; empty where nothing was predicted.
+        predicted_on: the day, by method likewise, as `2026-11-21`; empty where it is not known.
+        reason: what was chosen where the paper leaves a choice, and why the verdict is what it is.
+        not_run: whether its runs are left out at this scale.
+    """
+
+    predicted: Mapping[str, Verdict]
+    predicted_on: Mapping[str, str]
     reason: str
+    not_run: bool = False
+
+    def of(self, method: str) -> str:
+        """The verdict that was predicted for a method, or `NOTHING`."""
+        return self.predicted.get(method, self.predicted.get("default", NOTHING))
+
+    def day(self, method: str) -> str:
+        """The day of the prediction for a method; "" where it is not known."""
+        return self.predicted_on.get(method, self.predicted_on.get("default", ""))
 
 
 @dataclass(frozen=True)
@@ -59,16 +76,16 @@ class Claim:
         formula: the same in symbols, as LaTeX; "" where it is none. Verdicts do not depend on it.
         dataset: what the studies compute with, in words.
         checks: what must hold.
-        expected: the expected verdict by method, `default` for all others; `any` where none can be, as of times.
         role: `printed`: in the words of the paper; `corrected`: what is true instead, or where it is; `ours`: beyond
             the papers; `control`: what no paper claims, and is measured for comparison; `contract`: what a method must
             keep, or it has no other verdicts (see `gate`).
-        reason: why that verdict is expected, and what was chosen where the paper leaves a choice.
+        predicted, predicted_on, reason: see `Prediction`.
+        on_times: whether it is about times, which differ from machine to machine.
         methods: the methods (sketches, recoveries) that it is about; None: all but the controls.
         left_out: methods that it is not about.
         controls: the negative controls by method, `default` for all others; a method without one has none yet.
         near_misses: likewise, of controls that violate the hypothesis by a factor of 2 to 4 only.
-        scales: by the name of a scale, what is expected there instead.
+        scales: by the name of a scale, what was predicted there, and the reason.
         stand_ins: the scales at which data or network are a small stand-in for the setting that it speaks of.
     """
 
@@ -78,26 +95,27 @@ class Claim:
     statement: str
     dataset: str
     checks: tuple[Check, ...]
-    expected: dict[str, Expected]
     role: Role
+    predicted: Mapping[str, Verdict] = field(default_factory=dict)
+    predicted_on: Mapping[str, str] = field(default_factory=dict)
     reason: str = ""
+    on_times: bool = False
     words: str = ""
     formula: str = ""
     methods: tuple[str, ...] | None = None
     left_out: tuple[str, ...] = ()
     controls: Mapping[str, NegativeControl] = field(default_factory=dict)
     near_misses: Mapping[str, NegativeControl] = field(default_factory=dict)
-    scales: Mapping[str, Expectation] = field(default_factory=dict)
+    scales: Mapping[str, Prediction] = field(default_factory=dict)
     stand_ins: tuple[str, ...] = ()
 
-    def at(self, scale: str) -> Expectation:
-        """What is expected at a scale."""
-        return self.scales.get(scale, Expectation(self.expected, self.reason))
+    def at(self, scale: str) -> Prediction:
+        """What was predicted at a scale."""
+        return self.scales.get(scale, Prediction(self.predicted, self.predicted_on, self.reason))
 
-    @property
-    def on_times(self) -> bool:
-        """Whether it is on times, which differ from machine to machine."""
-        return "any" in self.expected.values()
+    def predicted_of(self, method: str, scale: str) -> str:
+        """What the table of verdicts says was predicted: a verdict, `NOTHING`, or `ANY` of times."""
+        return ANY if self.on_times else self.at(scale).of(method)
 
     @property
     def studies(self) -> list[str]:
@@ -163,21 +181,25 @@ def _claim(content: dict[str, Any]) -> Claim:
     """The claim of a file's content; ValueError for an unknown criterion or column, and a formula that can't be."""
     if "formula" in content:
         check_formula(content["formula"])
-    studies, scales = content.pop("studies"), content.pop("scales", {})
-    elsewhere = {name: {**one, "expected": _by_method(one["expected"])} for name, one in scales.items()}
+    studies, general = content.pop("studies"), _prediction(content)
+    scales = {name: _prediction({**general, **one}) for name, one in content.pop("scales", {}).items()}
     parts: dict[str, Any] = {
+        **general,
         "checks": tuple(_check(check, studies) for check in content["checks"]),
-        "expected": _by_method(content["expected"]),
         "controls": read_controls(content.pop("negative_control", {})),
         "near_misses": read_controls(content.pop("near_miss", {})),
-        "scales": {name: Expectation(**one) for name, one in elsewhere.items()},
+        "scales": {name: Prediction(**one) for name, one in scales.items()},
     }
     parts |= {name: tuple(content[name]) for name in ("methods", "left_out", "stand_ins") if name in content}
     return Claim(**{**content, **parts})
 
 
-def _by_method(expected: Expected | dict[str, Expected]) -> dict[str, Expected]:
-    return expected if isinstance(expected, dict) else {"default": expected}
+def _prediction(content: dict[str, Any]) -> dict[str, Any]:
+    """The keys of a prediction in a part of a file, each by method."""
+    keys = {name: content.get(name, {}) for name in ("predicted", "predicted_on")}
+    both = {name: told if isinstance(told, dict) else {"default": told} for name, told in keys.items()}
+    more = {name: content[name] for name in ("not_run",) if name in content}
+    return {**both, "reason": content.get("reason", ""), **more}
 
 
 def _check(content: dict[str, Any], studies: list[str]) -> Check:

@@ -13,7 +13,7 @@ from sketchbench.report.claim.claims import NOTHING, Claim, ClaimError
 from sketchbench.report.claim.control import KINDS, NegativeControl
 from sketchbench.report.claim.criteria import Verdict
 from sketchbench.report.claim.error_rate import ErrorRate, Levels
-from sketchbench.report.claim.gate import ROLE, apply_gate
+from sketchbench.report.claim.gate import apply_gate
 from sketchbench.report.claim.judging import Judgement, Measured, Selection, compare, decide
 from sketchbench.report.claim.rerun import chance_of_another
 
@@ -44,7 +44,7 @@ def evaluate(
         kinds: of each study, what it compares; where they are not given, methods of the same name are the same.
         older: the studies whose tables are of another plan. A claim that asks for what they don't have is not run.
         takes: of each study without a table, or with one of another plan, what it would take to run it.
-        own: a user's own methods, by kind, of which nothing is expected but that they keep the contract.
+        own: a user's own methods, by kind, of which nothing is predicted.
         only_own: whether claims that find nothing to judge, or whose studies have no tables, are left out.
 
     Returns:
@@ -54,7 +54,7 @@ def evaluate(
 
     Raises:
         ClaimError: for a check that finds nothing to judge in a table that is there, if these are whole; but not of a
-            claim that is expected not to be run at this scale.
+            claim that is not run at this scale.
     """
     partly = {study for study, table in tables.items() if (table[Column.QUANTITY] == TRIALS_THERE).any()}
     tables = {study: _plain(table) for study, table in tables.items()}
@@ -74,7 +74,7 @@ def evaluate(
                 old = f"of other code, the tables of {', '.join(concerned)}"
                 refusals[claim.id] = f"{old} can't be judged ({lack}); run these again"
                 continue
-            left_out = claim.at(scale).expected["default"] == "not run"
+            left_out = claim.at(scale).not_run
             if first.idle and whole and not left_out and aside.isdisjoint(claim.studies):
                 raise ClaimError(first.idle)
             refusals[claim.id] = first.idle
@@ -98,9 +98,8 @@ def evaluate(
             if judgements := compare(selected, level):
                 controls = {kind: compare(rows, level) for kind, rows in first.against[method].items()}
                 row = _row(claim, method, first.labels[method], judgements, controls, scale)
-                if method in (own or {}).get((kinds or {}).get(row["study"], ""), ()) and row["expected"] != "any":
-                    broken = claim.role == ROLE and row["verdict"] == "fails"
-                    row["expected"] = "holds" if broken else NOTHING
+                if method in (own or {}).get((kinds or {}).get(row["study"], ""), ()) and not claim.on_times:
+                    row["predicted"] = NOTHING
                 rows.append(row)
     return pd.DataFrame(apply_gate(rows, kinds or {})), levels
 
@@ -185,14 +184,14 @@ def _row(
     """The verdict on a method, with the comparison that decides it, and with those on its controls, by kind."""
     verdict, (study, criterion, worst) = _decided(judgements)
     columns, near = (_control_columns(*each, made.get(each[0])) for each in claim.controls_of(method).items())
-    expected, stand_in = claim.at(scale).expected, scale in claim.stand_ins
+    stand_in = scale in claim.stand_ins
     tightness = pd.Series([judgement.comparison.tightness for judgement in judgements], dtype=float)
     return {
         **_identity(claim),
         "role": claim.role_of(method),
         Column.LABEL: label,
         "verdict": judging.weigh(verdict, columns["negative_control_verdict"], near["near_miss_verdict"], stand_in),
-        "expected": expected.get(method, expected["default"]),
+        "predicted": claim.predicted_of(method, scale),
         "statistic": worst.statistic,
         "low": worst.low,
         "high": worst.high,
@@ -245,7 +244,7 @@ def _not_run(claim: Claim, scale: str, reason: str) -> dict[str, Any]:
         "role": claim.role,
         Column.LABEL: "",
         "verdict": "not run",
-        "expected": claim.at(scale).expected["default"],
+        "predicted": claim.predicted_of("", scale),
         Column.CASE: reason,
         "study": " ".join(claim.studies),
         "scale": scale,

@@ -1,8 +1,8 @@
 """The verdicts from commit to commit: reports/history.csv, to which a run adds the verdicts that have changed.
 
 A row has the commit, the verdict and its tightness, where one of the two has changed; so the file stays small, and a
-run in which nothing changed leaves it as it is. Verdicts that are not run, and those on times (expected: any),
-which differ from machine to machine, are left out.
+run in which nothing changed leaves it as it is. Verdicts that are not run, and those on times, which differ from
+machine to machine, are left out.
 """
 
 import math
@@ -14,6 +14,7 @@ from sketchbench.files import write_text
 from sketchbench.measure.column import Column
 from sketchbench.project import DIRTY, PROJECT, code_commit
 from sketchbench.report import seal
+from sketchbench.report.claim.claims import ANY
 from sketchbench.report.table.reading import TableError, read_table
 
 COLUMNS = ("commit", "date", "scale", "claim", Column.METHOD.value, "verdict", "tightness")
@@ -37,7 +38,7 @@ def extend(history: pd.DataFrame, verdicts: pd.DataFrame, scale: str, commit: st
     """A history, as `read` gives it, with a row more for each verdict of this scale that has changed.
 
     Rows of the same commit, which has this date, and of code that was not committed, are replaced, so that running
-    twice changes nothing. The verdicts need the columns `claim`, `method`, `verdict`, `expected` and `tightness`.
+    twice changes nothing. The verdicts need the columns `claim`, `method`, `verdict`, `predicted` and `tightness`.
     """
     stale = (history["scale"] == scale) & ((history["commit"] == commit) | history["commit"].str.endswith(DIRTY))
     kept = history[~stale]
@@ -47,7 +48,7 @@ def extend(history: pd.DataFrame, verdicts: pd.DataFrame, scale: str, commit: st
     }
     rows = []
     for row in verdicts.to_dict("records"):
-        if row["verdict"] == "not run" or row["expected"] == "any":
+        if row["verdict"] == "not run" or row["predicted"] == ANY:
             continue
         now = (row["verdict"], float(f"{row['tightness']:{FORMAT}}"))  # as it will be read
         if _differs(last.get((row["claim"], row[Column.METHOD])), now):

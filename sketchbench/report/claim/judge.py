@@ -11,7 +11,7 @@ from sketchbench.measure.column import Column
 from sketchbench.project import CONF
 from sketchbench.report import seal
 from sketchbench.report.claim import error_rate, history, page
-from sketchbench.report.claim.check import surprises
+from sketchbench.report.claim.check import broken
 from sketchbench.report.claim.claims import Claim, check_studies, read_claims
 from sketchbench.report.claim.erratum import read_errata
 from sketchbench.report.claim.evaluate import evaluate
@@ -36,7 +36,7 @@ def judge(
     """Write the verdicts on all claims, and seal them. The tables are CSV by study, sealed; claims and errata are YAML
     files; facts are what `Plan.facts` says, as JSON.
 
-    Returns a line for each verdict that is not the expected one, and for a history that is left alone. Raises, in one
+    Returns a line for each contract that is broken, and for a history that is left alone. Raises, in one
     line, ValueError for a file that is not what it must be, FileError (an OSError) where one can't be written.
     """
     known, rate_file = _facts(facts), CONF / error_rate.FILE
@@ -68,7 +68,7 @@ def judge(
     write_text(markdown, page.render(read, verdicts, known, levels, mistakes))
     seal.write("claims", scale, claims_inputs(seal.sums(tables), facts, [*claims, *errata, rate_file]), [csv, markdown])
     remarks = history.append(csv, verdicts, scale)
-    return [*map(str, surprises(verdicts)), *remarks]
+    return [*map(str, broken(verdicts)), *remarks]
 
 
 def _text(verdicts: pd.DataFrame) -> str:

@@ -7,7 +7,7 @@ import pandas as pd
 
 from sketchbench.measure.column import Column
 from sketchbench.report.claim import gate
-from sketchbench.report.claim.claims import NOTHING, Claim
+from sketchbench.report.claim.claims import ANY, NOTHING, Claim
 from sketchbench.report.claim.control import IMPOSSIBLE
 from sketchbench.report.claim.erratum import Erratum
 from sketchbench.report.claim.error_rate import FILE, Levels
@@ -23,6 +23,7 @@ ROLES = {
     "control": "claimed by no paper, measured for comparison",
     "contract": "what every sketch must keep, or its other verdicts are void",
 }
+PREDICTED = ("as predicted", "otherwise", "nothing predicted", "not run")
 ONLY = "its only comparison"  # the case of a claim that compares one number
 SHAKY = 0.01  # the chance of another verdict above which a verdict is listed
 PAPERS_ROLES = ("printed", "corrected")
@@ -42,15 +43,15 @@ def render(
     levels: Levels,
     errata: Sequence[Erratum] = (),
 ) -> str:
-    """The page: counts of the verdicts, and the levels, of `evaluate`, surprises, errata, and the studies and methods
+    """The page: counts of the verdicts, and the levels, of `evaluate`, predictions, errata, and the studies and methods
     that were left out. Facts of the run are scale, seed, kernels, and (study, name, reason) of everything `skipped`.
     """
     blocks = [
         f"# {TITLE}",
         SITE,
         *_papers(verdicts),
-        *_own(verdicts),
-        *_expectations(verdicts),
+        *_own(verdicts, facts),
+        *_predictions(verdicts),
         *_not_run(verdicts),
         *_older(verdicts, facts),
         *_contract(verdicts, facts),
@@ -95,9 +96,11 @@ def _papers(verdicts: pd.DataFrame) -> list[str]:
     return ["## Is the paper right?", text, _table(columns, rows)]
 
 
-def _own(verdicts: pd.DataFrame) -> list[str]:
-    """The verdicts on a user's own methods, of which nothing is expected, in a line for each method and verdict."""
-    rows = verdicts[verdicts["expected"] == NOTHING]
+def _own(verdicts: pd.DataFrame, facts: Mapping[str, Any]) -> list[str]:
+    """The verdicts on a user's own methods, in a line for each method and verdict."""
+    own, kinds = facts.get("own", {}), facts.get("kinds", {})
+    pairs = zip(verdicts["study"], verdicts[Column.METHOD], strict=True)
+    rows = verdicts[[method in own.get(kinds.get(study, ""), ()) for study, method in pairs]]
     lines = [
         f"{label}: {verdict}: {', '.join(found['claim'].unique())}"
         for (label, verdict), found in rows.groupby([Column.LABEL, "verdict"], sort=True)
@@ -105,34 +108,44 @@ def _own(verdicts: pd.DataFrame) -> list[str]:
     return ["## What is said of your own methods?", _bullets(lines)] if lines else []
 
 
-def _expectations(verdicts: pd.DataFrame) -> list[str]:
-    """Is everything as expected? Counts of verdicts and surprises by role, then the surprises one by one."""
+def _predictions(verdicts: pd.DataFrame) -> list[str]:
+    """What was predicted? Counts of verdicts by role, and then those that were predicted otherwise."""
     rows = []
     for role in ROLES:
         group = verdicts[verdicts["role"] == role]
-        group = group[group["expected"] != NOTHING]
-        surprises, not_run = len(surprising(group)), int((group["verdict"] == "not run").sum())
-        expected = len(group) - surprises - not_run
-        rows.append([role, str(expected), str(surprises), str(not_run)])
-    blocks = ["## Is everything as expected?", _table(["role", "as expected", "surprises", "not run"], rows)]
-    lines = [
-        f"{row['claim']}, {row[Column.LABEL]}: {row['verdict']}, expected {row['expected']}"
-        for row in surprising(verdicts).to_dict("records")
+        counts = predicted(group).value_counts()
+        rows.append([role, *(str(counts.get(name, 0)) for name in PREDICTED)])
+    text = (
+        "A prediction is the verdict that the file of a claim named before the first run, and for a method that came "
+        "later before that one's first run. Nobody edits it after a run. What was to hold, and holds without being "
+        "sharp, is counted as otherwise. Whether verdicts are as published is another question, which `sketchbench "
+        "check` answers."
+    )
+    blocks = ["## Was it predicted?", text, _table(["role", *PREDICTED], rows)]
+    other = verdicts[predicted(verdicts) == "otherwise"]
+    rows = [
+        [*(f"{MARKS[str(name)]} {name}" for name in both), str(len(own)), ", ".join(own["claim"].unique())]
+        for both, own in other.groupby(["predicted", "verdict"])
     ]
-    return [*blocks, _bullets(lines)] if lines else blocks
+    return [*blocks, _table(["predicted", "found", "verdicts", "claims"], rows)] if rows else blocks
+
+
+def predicted(verdicts: pd.DataFrame) -> "pd.Series[str]":
+    """For each verdict whether it is as it was predicted: an entry of `PREDICTED`."""
+    told = verdicts["predicted"]
+    names = (told == verdicts["verdict"]).map({True: "as predicted", False: "otherwise"})
+    return names.mask(told.isin([NOTHING, ANY]), "nothing predicted").mask(verdicts["verdict"] == "not run", "not run")
+
+
+def counted_predictions(verdicts: pd.DataFrame) -> list[str]:
+    """How many verdicts are as they were predicted, otherwise, ..., in words."""
+    counts = predicted(verdicts).value_counts()
+    return [f"{counts[name]} {name}" for name in PREDICTED if name in counts]
 
 
 def on_times(verdicts: pd.DataFrame) -> "pd.Series[bool]":
-    """Which verdicts are on times (expected: `any`), and follow from numbers."""
-    return (verdicts["expected"] == "any") & ~verdicts["verdict"].isin(["not run", gate.VOID])
-
-
-def surprising(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """The verdicts that are not the expected ones; one that is not run, or where any or nothing is expected, is no
-    surprise."""
-    differs = (verdicts["verdict"] != verdicts["expected"]) & (verdicts["expected"] != NOTHING)
-    said = (verdicts["verdict"] != "not run") & (verdicts["expected"] != "any")
-    return verdicts[differs & (said | (verdicts["verdict"] == gate.VOID))]
+    """Which verdicts are on times, and follow from numbers."""
+    return (verdicts["predicted"] == ANY) & ~verdicts["verdict"].isin(["not run", gate.VOID])
 
 
 def number(value: float, digits: int = 4) -> str:

@@ -6,10 +6,10 @@ from typing import NamedTuple
 import pandas as pd
 
 from sketchbench.report.claim.check import read_verdicts
-from sketchbench.report.claim.page import surprising
+from sketchbench.report.claim.page import predicted
 
 TEXTS = (
-    *("claim", "paper", "place", "role", "label", "method", "verdict", "expected", "study", "dataset", "case", "code"),
+    *("claim", "paper", "place", "role", "label", "method", "verdict", "predicted", "study", "dataset", "case", "code"),
     *("criterion", "negative_control", "negative_control_verdict", "negative_control_criterion"),
     *("near_miss", "near_miss_verdict"),
 )
@@ -39,5 +39,5 @@ def read_outcomes(scale: Scale) -> pd.DataFrame:
     for name in NUMBERS:
         frame[name] = pd.to_numeric(frame[name], errors="coerce") if name in frame else float("nan")
     frame["scale"] = scale.name
-    frame["surprise"] = frame.index.isin(surprising(frame).index) if len(frame) else []
+    frame["as_predicted"] = predicted(frame)
     return frame

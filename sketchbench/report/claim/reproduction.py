@@ -1,0 +1,167 @@
+"""Whether verdicts are those that were published: a word for each claim and method, by verdict and interval.
+
+All intervals of a run hold at once, and so do all of the published ones. So where two intervals of one quantity have
+nothing in common, something else was measured, unless one of the runs is among the few (1e-3) that miss a true value.
+"""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple, get_args
+
+import pandas as pd
+
+from sketchbench.measure.column import Column
+from sketchbench.measure.summary import ROUNDING
+from sketchbench.report.claim import gate, page
+from sketchbench.report.claim.claims import ANY
+
+Word = Literal["reproduced", "weaker", "stronger", "differs", "not run"]
+WORDS: tuple[Word, ...] = get_args(Word)
+RESOLUTION = 1e-5  # relative: one step of the last of the 6 digits that claims.csv keeps
+SHARES = ("probability", "always")  # the criteria whose statistic is a count out of the trials
+BY_SLACK = ("upper_bound", "probability")  # of what holds, the case with the largest interval by its bound decides
+ANOTHER = "a number without randomness that is another one"
+DISJOINT = "from intervals that have nothing in common"
+LISTED = 3  # findings of a word in the last line of a run; more of them are only counted
+Row = Mapping[Any, Any]
+
+
+class Compared(NamedTuple):
+    """A verdict beside the published one: the claim, the method, the word for both; where it is not reproduced, what
+    is otherwise, and the numbers of both."""
+
+    claim: str
+    method: str
+    word: Word
+    what: str = ""
+    numbers: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.claim} {self.method or 'all methods'}"
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.word}: {self.what}{f': {self.numbers}' if self.numbers else ''}"
+
+
+def compare(published: pd.DataFrame, found: pd.DataFrame) -> list[Compared]:
+    """The verdicts of a run beside the published ones, in the order of the run. Verdicts on times are left out; those
+    of a claim that one of the two has not run are one entry for each method, `not run`.
+
+    Both are tables as `check.read_verdicts` gives them; of the published one the column `predicted` is not needed.
+    """
+    was, now = _by_key(published), _by_key(found)
+    timed = {row["claim"] for row in now.values() if row["predicted"] == ANY}
+    idle = {claim for rows in (was, now) for (claim, _), row in rows.items() if row["verdict"] == "not run"}
+    keys = [key for key in dict.fromkeys([*now, *was]) if key[0] not in timed]
+    judged = {claim for claim, method in keys if method}
+    compared = []
+    for claim, method in keys:
+        before, after = was.get((claim, method)), now.get((claim, method))
+        label = (after or before or {})[Column.LABEL] or method
+        if claim not in idle:
+            compared.append(Compared(claim, label, *_word(before, after)))
+        elif method or claim not in judged:
+            compared.append(Compared(claim, label, "not run"))
+    return compared
+
+
+def _by_key(verdicts: pd.DataFrame) -> dict[tuple[str, str], Row]:
+    return {(row["claim"], row[Column.METHOD]): row for row in verdicts.to_dict("records")}
+
+
+def _word(was: Row | None, now: Row | None) -> tuple[Word, str, str]:
+    """The word for two verdicts on the same claim and method, what is otherwise, and the numbers."""
+    if was is None or now is None:
+        return "differs", "it is not published" if was is None else "it is published, and not there", ""
+    before, after = was["verdict"], now["verdict"]
+    apart = _apart(was, now)
+    if before == after:
+        return ("differs", f"{after}, {apart}", _numbers(was, now)) if apart else ("reproduced", "", "")
+    word: Word = "differs" if apart else _of_verdicts(before, after)
+    return word, f"{after}, published {before}", _numbers(was, now)
+
+
+def _of_verdicts(was: str, now: str) -> Word:
+    """The word for two verdicts that are not the same."""
+    if gate.VOID in (was, now):
+        return "differs"
+    if now == "inconclusive" or (was, now) == ("holds", "holds, not sharp"):
+        return "weaker"
+    if was == "inconclusive" or (was, now) == ("holds, not sharp", "holds"):
+        return "stronger"
+    return "differs"
+
+
+def _apart(was: Row, now: Row) -> str:
+    """Why the numbers of two rows can't be those of one quantity, in words; "" where they can."""
+    if _decided_by(was) != _decided_by(now):
+        return _apart_elsewhere(was, now)
+    unit = max(1.0, abs(was[Column.BOUND]))
+    if not _close(was[Column.BOUND], now[Column.BOUND]):
+        return "against another bound"
+    if was[Column.TRIALS] == now[Column.TRIALS] == 0:
+        return "" if _close(was["statistic"], now["statistic"], unit) else ANOTHER
+    return DISJOINT if _disjoint([was["low"], was["high"]], [now["low"], now["high"]], unit) else ""
+
+
+def _apart_elsewhere(was: Row, now: Row) -> str:
+    """The same where another case decides, whose numbers are of another quantity.
+
+    What is computed has the same least slack in any case. Where both verdicts hold up to a bound, the case with the
+    largest interval by its bound decides; if two of these have nothing in common, those of one case have not, either.
+    Else nothing is said of the numbers.
+    """
+    if was[Column.TRIALS] == now[Column.TRIALS] == 0:
+        return "" if _close(was["slack"], now["slack"]) else ANOTHER
+    hold = all(row["verdict"].startswith("holds") and row[Column.BOUND] > 0 for row in (was, now))
+    if not hold or was["criterion"] != now["criterion"] or was["criterion"] not in BY_SLACK:
+        return ""
+    before, after = ([row[end] / row[Column.BOUND] for end in ("low", "high")] for row in (was, now))
+    return DISJOINT if _disjoint(before, after) else ""
+
+
+def _decided_by(row: Row) -> tuple[str, ...]:
+    """The comparison that decides a verdict, without the number that a case may end with."""
+    return row["study"], row["criterion"], re.sub(r"(, )?largest .*", "", row[Column.CASE])
+
+
+def _close(one: float, other: float, unit: float = 1.0) -> bool:
+    """Whether numbers that a file has with 6 digits are the same but for rounding; `unit` is the size of the terms."""
+    if not (math.isfinite(one) and math.isfinite(other)):
+        return one == other or (math.isnan(one) and math.isnan(other))
+    return abs(one - other) <= RESOLUTION * max(abs(one), abs(other)) + ROUNDING * unit
+
+
+def _disjoint(one: Sequence[float], other: Sequence[float], unit: float = 1.0) -> bool:
+    """Whether two intervals, each of a low and a high end, have nothing in common but for rounding."""
+    pairs = ((one[1], other[0]), (other[1], one[0]))
+    return any(high < low and not _close(high, low, unit) for high, low in pairs)
+
+
+def _numbers(was: Row, now: Row) -> str:
+    """What was measured, and what is published: counts of trials, or numbers in their intervals."""
+    if not (now["criterion"] == was["criterion"] and now["criterion"] in SHARES):
+        return f"{page.numbers(now)} (published: {page.numbers(was)})"
+    counts, trials = zip(
+        *((row["statistic"] * row[Column.TRIALS], row[Column.TRIALS]) for row in (was, now)), strict=True
+    )
+    told = f"{counts[0]:.0f}" if trials[0] == trials[1] else f"{counts[0]:.0f} of {trials[0]:.0f}"
+    return f"{counts[1]:.0f} of {trials[1]:.0f} trials (published: {told})"
+
+
+def last_line(compared: Sequence[Compared]) -> str:
+    """How many verdicts are reproduced, of those that both runs have, and which are not: `reproduced: 952 of 953
+    verdicts; weaker: F6 PowerSGD, 22 of 24 trials (published: 24)`."""
+    of = {word: [one for one in compared if one.word == word] for word in WORDS}
+    judged = len(compared) - len(of["not run"])
+    parts = [f"reproduced: {len(of['reproduced'])} of {judged} verdicts"]
+    parts += [f"{word}: {_listed(of[word])}" for word in ("weaker", "stronger", "differs") if of[word]]
+    return "; ".join([*parts, *([f"not run: {len(of['not run'])}"] if of["not run"] else [])])
+
+
+def _listed(some: Sequence[Compared]) -> str:
+    if len(some) > LISTED:
+        return f"{len(some)} ({', '.join(one.name for one in some[:LISTED])}, ...)"
+    return ", and ".join(f"{one.name}, {one.numbers or one.what}" for one in some)
