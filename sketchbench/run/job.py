@@ -32,6 +32,7 @@ VERSIONS = (
     "scipy",
     "numba",
     "torch",
+    "scikit-learn",
     "dp-accounting",
     "hydra-core",
     "snakemake",
