@@ -20,7 +20,7 @@ paper: song2023
 place: Table 9
 about: a table
 cells:
-  - {cell: one, printed: "1.5", criterion: digits, study: tiny, where: {quantity: squared_norm}}
+  - {cell: one, printed: "1.5", criterion: claim, study: tiny, claim: S1}
 """
 
 

@@ -48,19 +48,19 @@ try:
     PLAN = planning.from_settings(config, main=workflow.is_main_process)
     CATALOGUE = read_catalogue()
     MEASURED = studies_printed()
-    CODES = (
-        makers.find_codes(CATALOGUE)
-        if workflow.is_main_process
-        else makers.planned_codes(PLAN.places)
-    )
+    # The figures of tables that this plan makes, perhaps beside others that it would make the same.
+    FIGURES = available(CATALOGUE, PLAN.up_to_date_tables, changed=PLAN.runs)
+    # The digests of the code that makes each report: jobs are told those of the process that planned them.
+    if workflow.is_main_process:
+        CODES = makers.find_codes({name: CATALOGUE[name] for name in FIGURES})
+    else:
+        CODES = makers.planned_codes(PLAN.places)
 except (ConfigError, SchemaError, FileError, ValueError, RuntimeError) as error:
     raise WorkflowError(str(error)) from None
 
 RESULTS, LOGS, REPORTS = PLAN.places
 TABLE = f"{REPORTS}/tables/{{study}}"
 FIGURE = f"{REPORTS}/figures/{{figure}}"
-# The figures of tables that this plan makes, perhaps beside others that it would make the same.
-FIGURES = available(CATALOGUE, PLAN.up_to_date_tables, changed=PLAN.runs)
 # What compares compressors: made where they are trained, of whatever else of them there is.
 FRONTIER = [name for name in frontier.STUDIES if name in PLAN.tables]
 FRONTIER = FRONTIER if frontier.TRAINING in FRONTIER else []
