@@ -5,6 +5,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from published import reports
 
 from sketchbench.plan import cost
 from sketchbench.project import PROJECT
@@ -31,7 +32,7 @@ def root(tmp_path: Path) -> Path:
         text = "task: moments\nsketch: all\n" + "always: true\n" * (name == "contract")
         (tmp_path / "conf" / "study" / f"{name}.yaml").write_text(text, encoding="utf-8")
         (tmp_path / "reports" / "tables" / f"{name}.seal").write_text(name, encoding="utf-8")
-    header = (PROJECT / "reports" / "claims.csv").read_text(encoding="utf-8").partition("\n")[0]
+    header = (reports() / "claims.csv").read_text(encoding="utf-8").partition("\n")[0]
     verdicts = [("s3", "any", "holds"), ("s4", "any", "not run"), ("s5", "holds", "holds")]
     told = [dict(zip(("study", "expected", "verdict"), one, strict=True)) for one in verdicts]
     path = tmp_path / "reports" / "claims.csv"
