@@ -5,24 +5,46 @@ which the main process wrote.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from sketchbench.files import FileError
+from sketchbench.plan.plan import Plan
 from sketchbench.plan.selection import Places
-from sketchbench.report import codes
-from sketchbench.report.figure.catalogue import Entry
+from sketchbench.report import codes, seal
+from sketchbench.report.figure.catalogue import Entry, available
+from sketchbench.report.inputs import CODE
+from sketchbench.report.seal import SealError
+
+FIGURE = "figure "  # before its name, the key of a figure among the digests
 
 
-def figure(name: str) -> str:
-    """The key of a figure among the digests."""
-    return f"figure {name}"
-
-
-def find_codes(catalogue: Mapping[str, Entry]) -> dict[str, str]:
-    """The digest of the code of each kind of report, and of each figure with its entry in the catalogue."""
+def find_codes(plan: Plan, catalogue: Mapping[str, Entry]) -> dict[str, str]:
+    """The digest of the code of each kind of report, and of each figure that a plan makes, with its entry in the
+    catalogue: of the tables that it makes, perhaps beside others that it would make the same; and of these others alone
+    where the figure that is there is of other code."""
     kinds = {kind: codes.code_of(kind) for kind in codes.MAKERS}
-    return kinds | {figure(name): entry.digest(codes.DIGEST) for name, entry in catalogue.items()}
+    drawn = {name: catalogue[name].digest(codes.DIGEST) for name in available(catalogue, plan.up_to_date_tables)}
+    changed = available(catalogue, plan.up_to_date_tables, changed=plan.runs)
+    folder = Path(plan.places.reports) / "figures"
+    return kinds | {
+        f"{FIGURE}{name}": code
+        for name, code in drawn.items()
+        if name in changed or _is_of_other_code(folder / f"{name}.svg", code)
+    }
+
+
+def figures(keys: Iterable[str]) -> list[str]:
+    """The names of the figures among the keys of digests."""
+    return [key.removeprefix(FIGURE) for key in keys if key.startswith(FIGURE)]
+
+
+def _is_of_other_code(svg: Path, code: str) -> bool:
+    """Whether a figure is there, and its seal does not say that it is of this code."""
+    try:
+        return svg.is_file() and seal.read(seal.beside(svg)).made_of.get(CODE) != code
+    except SealError:
+        return True
 
 
 def codes_file(places: Places) -> Path:

@@ -6,6 +6,7 @@ import time
 
 import pytest
 from conftest import Project
+from test_partial import prepare
 
 from sketchbench.report import seal
 from sketchbench.report.codes import CHANGED
@@ -57,6 +58,22 @@ def test_code_that_snakemake_has_forgotten(finished: Project) -> None:
     after = sealed(finished, "claims")
     assert {name for name in after.made_of if after.made_of[name] != before.made_of.get(name)} == {CODE}
     assert sealed(finished, "tables/tiny") == table
+
+
+def test_figures_of_tables_that_stay(finished: Project) -> None:
+    """Drawn by other code, one is drawn again by a run of another study; no other is."""
+    prepare(finished)
+    finished.succeed()
+    before = sealed(finished, "figures/squared_norm")
+    finished.edit("sketchbench/report/figure/squared_norm.py", lambda text: text + "\nEDITED = 1\n")
+    finished.succeed("studies=tiny")
+    after = sealed(finished, "figures/squared_norm")
+    assert {name for name in after.made_of if after.made_of[name] != before.made_of.get(name)} == {CODE}
+    assert after.files == before.files
+    svg = finished.path / "reports" / "smoke" / "figures" / "squared_norm.svg"
+    drawn = svg.stat().st_mtime_ns
+    finished.succeed("studies=tiny")
+    assert svg.stat().st_mtime_ns == drawn
 
 
 def test_printed_numbers_that_look_old(finished: Project) -> None:

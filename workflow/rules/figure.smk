@@ -30,7 +30,7 @@ rule figure:
         runtime=lambda wildcards, attempt: attempt,
     params:
         caption=lambda wildcards: CATALOGUE[wildcards.figure].caption,
-        code=lambda wildcards: CODES[makers.figure(wildcards.figure)],
+        code=lambda wildcards: CODES[f"{makers.FIGURE}{wildcards.figure}"],
         scale=config["scale"],
     message:
         "figure {wildcards.figure}"

@@ -19,7 +19,7 @@ rule figures:
         tables=lambda wildcards, input: Path(input[0]).parent,
         figures=lambda wildcards, output: Path(output[0]).parent,
         scale=config["scale"],
-        code=",".join(CODES[makers.figure(name)] for name in FIGURES[::2]),
+        code=",".join(CODES[f"{makers.FIGURE}{name}"] for name in FIGURES[::2]),
     message:
         "half of the figures"
     shell:
@@ -37,4 +37,4 @@ use rule figures as other_figures with:
         tables=lambda wildcards, input: Path(input[0]).parent,
         figures=lambda wildcards, output: Path(output[0]).parent,
         scale=config["scale"],
-        code=",".join(CODES[makers.figure(name)] for name in FIGURES[1::2]),
+        code=",".join(CODES[f"{makers.FIGURE}{name}"] for name in FIGURES[1::2]),

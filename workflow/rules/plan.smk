@@ -14,7 +14,7 @@ from sketchbench.plan.trained import trained
 from sketchbench.report import frontier, standing
 from sketchbench.errors import ConfigError
 from sketchbench.files import FileError, write_text
-from sketchbench.report.figure.catalogue import available, read_catalogue
+from sketchbench.report.figure.catalogue import read_catalogue
 from sketchbench.report.printed.transcription import studies_printed
 from sketchbench.config.composition import user_folder
 from sketchbench.config.schema import SchemaError
@@ -48,11 +48,9 @@ try:
     PLAN = planning.from_settings(config, main=workflow.is_main_process)
     CATALOGUE = read_catalogue()
     MEASURED = studies_printed()
-    # The figures of tables that this plan makes, perhaps beside others that it would make the same.
-    FIGURES = available(CATALOGUE, PLAN.up_to_date_tables, changed=PLAN.runs)
     # The digests of the code that makes each report: jobs are told those of the process that planned them.
     if workflow.is_main_process:
-        CODES = makers.find_codes({name: CATALOGUE[name] for name in FIGURES})
+        CODES = makers.find_codes(PLAN, CATALOGUE)
     else:
         CODES = makers.planned_codes(PLAN.places)
 except (ConfigError, SchemaError, FileError, ValueError, RuntimeError) as error:
@@ -61,6 +59,7 @@ except (ConfigError, SchemaError, FileError, ValueError, RuntimeError) as error:
 RESULTS, LOGS, REPORTS = PLAN.places
 TABLE = f"{REPORTS}/tables/{{study}}"
 FIGURE = f"{REPORTS}/figures/{{figure}}"
+FIGURES = makers.figures(CODES)
 # What compares compressors: made where they are trained, of whatever else of them there is.
 FRONTIER = [name for name in frontier.STUDIES if name in PLAN.tables]
 FRONTIER = FRONTIER if frontier.TRAINING in FRONTIER else []
@@ -120,7 +119,9 @@ if workflow.is_main_process:
             if name in frontier.TRAININGS
         }
         DRAWN = {
-            name: standing.Drawn(CATALOGUE[name].studies, CODES[makers.figure(name)])
+            name: standing.Drawn(
+                CATALOGUE[name].studies, CODES[f"{makers.FIGURE}{name}"]
+            )
             for name in FIGURES
         }
         for name in FIGURES if PLAN.sharing else ():
