@@ -3,6 +3,7 @@
 import fcntl
 import os
 import pickle
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -39,3 +40,17 @@ def made_once(name: str, make: Callable[[], Made]) -> Made:
         made = make()
         write_bytes(path, pickle.dumps(made))
         return made
+
+
+def filled_once(name: str, fill: Callable[[Path], object]) -> Path:
+    """A folder that `fill` writes into in the first worker that asks for it. All others read it, and none writes there.
+    It is there while tests run, not yet when they are collected. `name` as of `made_once`."""
+    folder = _FOLDERS[0] / name
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (whole := folder.with_suffix(".whole")).exists():
+            shutil.rmtree(folder, ignore_errors=True)  # of a worker that failed
+            folder.mkdir()
+            fill(folder)
+            whole.touch()
+    return folder

@@ -1,16 +1,20 @@
 """Tables keep the digits that another processor would find, too, and no fewer than their intervals warrant."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 from all_claims import CLAIMS
+from published import reports as published
 
-from sketchbench.project import PROJECT
 from sketchbench.report.claim.check import read_verdicts
 from sketchbench.report.claim.control import KINDS
 from sketchbench.report.claim.evaluate import evaluate
 from sketchbench.report.table.rounding import rounded
 
-TABLES = sorted((PROJECT / "reports" / "tables").glob("*.csv"))
+
+def tables() -> list[Path]:
+    return sorted((published() / "tables").glob("*.csv"))
 
 
 def texts(table: pd.DataFrame) -> str:
@@ -46,7 +50,7 @@ def test_the_rule() -> None:
 def test_last_bits_change_next_to_no_cell() -> None:
     """Relative errors of 1e-12, far above those of any processor, change fewer cells than one in 500."""
     changed = cells = 0
-    for path in TABLES:
+    for path in tables():
         table = perturbed(pd.read_csv(path), 1e-3)  # so that it has all bits, as a record has
         before, after = (texts(rounded(one)).replace("\n", ",").split(",") for one in (table, perturbed(table, 1e-12)))
         changed += sum(one != other for one, other in zip(before, after, strict=True))
@@ -58,10 +62,10 @@ def test_rounding_changes_no_verdict() -> None:
     """Of claims, controls and near misses; nor any statistic by more than a thousandth of its interval, though each
     number had an error of 1e-12."""
     claims = [claim for claim in CLAIMS.values() if not claim.on_times]
-    tables = {path.stem: rounded(perturbed(pd.read_csv(path), 1e-12)) for path in TABLES}
-    before = read_verdicts(PROJECT / "reports" / "claims.csv")
+    moved = {path.stem: rounded(perturbed(pd.read_csv(path), 1e-12)) for path in tables()}
+    before = read_verdicts(published() / "claims.csv")
     before = before[before["claim"].isin(claim.id for claim in claims)]
-    after = evaluate(claims, tables, "quick", older=list(tables))[0].fillna({"method": ""})
+    after = evaluate(claims, moved, "quick", older=list(moved))[0].fillna({"method": ""})
     both = before.merge(after, on=["claim", "method"], suffixes=("", "_after"))
     assert len(both) == len(after) == len(before) > 500
     for name in ("role", "verdict", *(f"{kind}{end}" for kind in KINDS for end in ("", "_verdict"))):

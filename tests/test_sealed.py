@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from published import TRACKED, checkout, reports
 
 from sketchbench.command.main import main
 from sketchbench.project import PROJECT
@@ -49,7 +50,7 @@ READERS: dict[str, list[Reader]] = {
     "claims": [
         lambda scale, csv: read_outcomes(scale),
         lambda scale, csv: main(["check", str(csv)]),
-        lambda scale, csv: main(["check", str(PROJECT / "reports" / "claims.csv"), "--against", str(csv)]),
+        lambda scale, csv: main(["check", str(reports() / "claims.csv"), "--against", str(csv)]),
         lambda scale, csv: main(["show", "S2", "--scale", scale.name]),
         lambda scale, csv: printed.compare([], [], csv, scale.name, csv=NOWHERE),
     ],
@@ -68,20 +69,19 @@ READERS: dict[str, list[Reader]] = {
 
 
 def tracked() -> list[Path]:
-    """The reports that git tracks but records, which have checksums of their own; skips the test outside a checkout."""
-    listed = subprocess.run(["git", "ls-files", "reports"], cwd=PROJECT, capture_output=True, text=True, check=False)
-    if not listed.stdout:
+    """The published reports; skips the test where git has none, as others may lie beside them."""
+    if not TRACKED:
         pytest.skip("git tracks no reports here")
-    return [Path(name) for name in listed.stdout.split() if "/records/" not in name]
+    return [path.relative_to(checkout()) for path in sorted(reports().rglob("*")) if path.is_file()]
 
 
 @pytest.fixture(scope="module")
 def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the tracked reports."""
+    """A copy of the published reports."""
     folder = tmp_path_factory.mktemp("project")
     for path in tracked():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(PROJECT / path, folder / path)
+        shutil.copy(checkout() / path, folder / path)
     return folder
 
 
@@ -108,7 +108,7 @@ def test_every_changed_report_is_refused_by_each_of_its_readers(copied: Path, mo
 
 def test_the_check_of_a_folder_finds_each_of_them(copied: Path) -> None:
     """What has no seal, what differs from it, and what is missing."""
-    reports = copied / "reports"
+    folder = copied / "reports"
     changes = {
         "claims.md": lambda path: path.write_text("edited"),
         "tables/norms.csv": lambda path: path.unlink(),
@@ -116,20 +116,20 @@ def test_the_check_of_a_folder_finds_each_of_them(copied: Path) -> None:
         "figures/growth.png": lambda path: path.write_bytes(b""),
         "tables/mine.csv": lambda path: path.write_text("method\n"),
     }
-    before = {name: (reports / name).read_bytes() for name in changes if (reports / name).is_file()}
+    before = {name: (folder / name).read_bytes() for name in changes if (folder / name).is_file()}
     for name, change in changes.items():
-        change(reports / name)
-    lines = seal.damages(reports)
-    assert [line.partition(": ")[0].removeprefix(f"{reports}/") for line in lines] == [
+        change(folder / name)
+    lines = seal.damages(folder)
+    assert [line.partition(": ")[0].removeprefix(f"{folder}/") for line in lines] == [
         "claims.md",
         "printed.seal",
         "tables/mine.seal",
         "tables/norms.csv",
         "figures/growth.png",
     ]
-    (reports / "tables/mine.csv").unlink()
+    (folder / "tables/mine.csv").unlink()
     for name, content in before.items():
-        (reports / name).write_bytes(content)
+        (folder / name).write_bytes(content)
 
 
 def test_nothing_reads_reports_in_another_way() -> None:

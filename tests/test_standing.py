@@ -14,7 +14,7 @@ from sketchbench.files import FileError
 from sketchbench.plan import making as planning
 from sketchbench.plan.plan import Plan
 from sketchbench.project import CONF
-from sketchbench.report import seal, standing
+from sketchbench.report import inputs, seal, standing
 from sketchbench.report.standing import DROPPED, KERNELS, OLDER, SEED, Table
 from sketchbench.report.table import origin
 from sketchbench.run import record
@@ -47,7 +47,7 @@ def expanded(conf: Path, studies: str, there: dict[str, Table] | None = None, **
 
 def made(plan: Plan) -> dict[str, Table]:
     """The tables that a run of this plan leaves behind."""
-    return {study: Table(standing.table_inputs(json.loads(plan.manifest(study))), plan.settings) for study in plan.runs}
+    return {study: Table(inputs.records_inputs(json.loads(plan.manifest(study))), plan.settings) for study in plan.runs}
 
 
 def methods(plan: Plan, study: str) -> set[str]:
@@ -229,11 +229,11 @@ def test_claims_are_judged_again_where_a_table_a_state_or_a_claim_changed(
     def judged() -> bool:
         for path in files:
             path.write_text("")
-        seal.write("claims", "quick", standing.claims_inputs(seal.sums([csv]), facts, [claim]), files)
+        seal.write("claims", "quick", inputs.claims_inputs(seal.sums([csv]), facts, [claim]), files)
         return current(facts)
 
     def current(told: str) -> bool:
-        assert standing.check(tmp_path, "quick", {}, {}, facts=told, claims=[claim], standing=["one"]) == []
+        assert standing.check(tmp_path, "quick", {}, facts=told, claims=[claim], standing=["one"]) == []
         return seal.beside(files[0]).exists()
 
     assert judged()
@@ -255,12 +255,17 @@ def test_the_origin_of_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     origin.write(csv, "quick", [("ams", made), ("ams", {**made, "versions": {"numpy": "2"}}), ("ams", {"commit": "b"})])
     own = origin.read(csv)
     assert own is not None
-    assert own.machines == {"machine": "Linux, Python 3", "versions": "numpy 1, torch 2; numpy 2"}
+    assert own.machines == {
+        "machine": "Linux, Python 3",
+        "arithmetic": "not known",
+        "versions": "numpy 1, torch 2; numpy 2",
+    }
     assert origin.commits_of(csv) == origin.commits_of(csv, "ams") == {"a", "b"}
     assert origin.commits_of(csv, "srht") == set()
     origin.place(csv).write_text(origin.place(csv).read_text().replace('"a b"', '"a c"'))
     with pytest.raises(seal.SealError, match=r"origin/one\.seal: no whole seal"):
         origin.read(csv)
-    origin.write(csv, "quick", [("ams", made)])
+    origin.write(csv, "quick", [("ams", {**made, "arithmetic": "x86-64-v3"}), ("ams", made)])
+    assert origin.machines_of(csv)["arithmetic"] == "not known; x86-64-v3"
     csv.write_text("edited")
     assert origin.read(csv) is None

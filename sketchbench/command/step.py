@@ -16,10 +16,12 @@ from sketchbench.config.schema import SCALES
 from sketchbench.files import check_entries, check_writable, parse_json, write_text
 from sketchbench.parameters import choose
 from sketchbench.report import seal
+from sketchbench.report.codes import check_planned, code_of
 
 log = logging.getLogger(__name__)
 FILE = click.Path(path_type=Path)
 TABLES = click.argument("tables", type=FILE, nargs=-1, required=True)
+CODE = click.option("--code", default="", help="The digest of the code that was planned; any other is refused.")
 SCALE = click.option("--scale", type=OneOf(SCALES), default="quick", help="The scale of the tables (quick).")
 
 
@@ -84,10 +86,12 @@ def do_job(receipt: Path, folder: Path | None) -> None:
 @click.argument("study")
 @CSV
 @SCALE
-def make_table(study: str, csv: Path, scale: str) -> None:
+@CODE
+def make_table(study: str, csv: Path, scale: str, code: str) -> None:
     """Verify and join the records of one study; its manifest comes as JSON on standard input."""
     from sketchbench.report.table.joining import check_manifest, make
 
+    check_planned(code, code_of("table"))
     make(study, check_manifest(read_json_stdin("the manifest")), scale, csv)
 
 
@@ -95,10 +99,12 @@ def make_table(study: str, csv: Path, scale: str) -> None:
 @click.argument("manifests", type=FILE)
 @click.option("--tables", required=True, type=FILE, help="The folder of the tables.")
 @SCALE
-def make_tables(manifests: Path, tables: Path, scale: str) -> None:
+@CODE
+def make_tables(manifests: Path, tables: Path, scale: str, code: str) -> None:
     """Verify and join the records of several studies; MANIFESTS is a JSON file with the manifest of each."""
     from sketchbench.report.table.joining import check_manifest, make
 
+    check_planned(code, code_of("table"))
     read = parse_json(manifests.read_text(encoding="utf-8"), str(manifests))
     places = {study: check_report(tables / f"{study}.csv") for study in read}
     for study, manifest in read.items():
@@ -111,13 +117,16 @@ def make_tables(manifests: Path, tables: Path, scale: str) -> None:
 @SVG
 @PNG
 @SCALE
-def draw_figure(figure: str, tables: Sequence[Path], svg: Path, png: Path, scale: str) -> None:
+@CODE
+def draw_figure(figure: str, tables: Sequence[Path], svg: Path, png: Path, scale: str, code: str) -> None:
     """Draw one figure from the finished tables of its studies."""
+    from sketchbench.report.figure import drawing
     from sketchbench.report.figure.catalogue import read_catalogue
-    from sketchbench.report.figure.drawing import make
 
     catalogue = read_catalogue()
-    make(figure, catalogue[choose("figure", figure, catalogue)], tables, scale, svg=svg, png=png)
+    entry = catalogue[choose("figure", figure, catalogue)]
+    check_planned(code, drawing.code_of(entry))
+    drawing.make(figure, entry, tables, scale, svg=svg, png=png)
 
 
 @command.command("figures")
@@ -125,17 +134,19 @@ def draw_figure(figure: str, tables: Sequence[Path], svg: Path, png: Path, scale
 @click.option("--tables", required=True, type=FILE, help="The folder of the tables.")
 @click.option("--figures", required=True, type=FILE, help="The folder of the figures.")
 @SCALE
-def draw_figures(names: Sequence[str], tables: Path, figures: Path, scale: str) -> None:
-    """Draw several figures from finished tables in one process."""
+@CODE
+def draw_figures(names: Sequence[str], tables: Path, figures: Path, scale: str, code: str) -> None:
+    """Draw several figures from finished tables in one process; the digests of their code are joined by commas."""
+    from sketchbench.report.figure import drawing
     from sketchbench.report.figure.catalogue import read_catalogue
-    from sketchbench.report.figure.drawing import make
 
     catalogue = read_catalogue()
-    for name in names:
-        entry = catalogue[choose("figure", name, catalogue)]
+    entries = {name: catalogue[choose("figure", name, catalogue)] for name in names}
+    check_planned(code, *map(drawing.code_of, entries.values()))
+    for name, entry in entries.items():
         needed = [tables / f"{study}.csv" for study in entry.studies]
         svg, png = (check_report(figures / f"{name}.{suffix}") for suffix in ("svg", "png"))
-        make(name, entry, needed, scale, svg=svg, png=png)
+        drawing.make(name, entry, needed, scale, svg=svg, png=png)
 
 
 @command.command("claims")
@@ -145,10 +156,14 @@ def draw_figures(names: Sequence[str], tables: Path, figures: Path, scale: str) 
 @click.option("--facts", required=True, help="Scale, kernels, seed, ... as JSON.")
 @CSV
 @PAGE
-def judge_claims(tables: Sequence[Path], claims: Path, errata: Path | None, facts: str, csv: Path, page: Path) -> None:
+@CODE
+def judge_claims(
+    tables: Sequence[Path], claims: Path, errata: Path | None, facts: str, csv: Path, page: Path, code: str
+) -> None:
     """Judge all claims by all tables, and list the contracts that are broken."""
     from sketchbench.report.claim.judge import judge
 
+    check_planned(code, code_of("claims"))
     mistakes = sorted(errata.glob("*.yaml")) if errata else []  # there may be none
     for line in judge(tables, yaml_files(claims), mistakes, facts, csv=csv, markdown=page):
         print(line, file=sys.stderr)
@@ -161,10 +176,14 @@ def judge_claims(tables: Sequence[Path], claims: Path, errata: Path | None, fact
 @SCALE
 @click.option("--older", default="", help="Studies whose tables are of older code, separated by commas.")
 @CSV
-def compare_printed(tables: Sequence[Path], printed: Path, verdicts: Path, scale: str, older: str, csv: Path) -> None:
+@CODE
+def compare_printed(
+    tables: Sequence[Path], printed: Path, verdicts: Path, scale: str, older: str, csv: Path, code: str
+) -> None:
     """Write the papers' tables and figures, cell by cell, beside what was measured."""
     from sketchbench.report.printed.cells import compare
 
+    check_planned(code, code_of("printed"))
     compare(tables, yaml_files(printed), verdicts, scale, [name for name in older.split(",") if name], csv=csv)
 
 
@@ -172,12 +191,14 @@ def compare_printed(tables: Sequence[Path], printed: Path, verdicts: Path, scale
 @TABLES
 @SCALE
 @CSV
-def join_frontier(tables: Sequence[Path], scale: str, csv: Path) -> None:
+@CODE
+def join_frontier(tables: Sequence[Path], scale: str, csv: Path, code: str) -> None:
     """Join the frontier's tables."""
     from sketchbench.plan.trained import trained
     from sketchbench.report.frontier import TRAININGS
     from sketchbench.report.frontier.cells import join
 
+    check_planned(code, code_of("frontier"))
     studies = [path.stem for path in tables if path.stem in TRAININGS]
     join(tables, scale, csv, {study: trained(study, scale) for study in studies})
 

@@ -12,7 +12,8 @@ from sketchbench.plan import cost
 from sketchbench.plan.batch import Run
 from sketchbench.plan.plan import Plan, Skipped
 from sketchbench.plan.selection import Selection
-from sketchbench.report.standing import Table, table_inputs
+from sketchbench.report.inputs import records_inputs
+from sketchbench.report.standing import Table
 from sketchbench.run.course import can_resume
 from sketchbench.run.digest import CodeDigest
 from sketchbench.run.execution import check_sizes
@@ -178,5 +179,5 @@ def _methods(runs: Iterable[Run]) -> set[str]:
 
 
 def _made_of(runs: Iterable[Run]) -> dict[str, str]:
-    """What a table of these runs would be made of."""
-    return table_inputs([{"signature": run.signature, "columns": run.columns} for run in runs])
+    """The records that a table of these runs would be made of."""
+    return records_inputs([{"signature": run.signature, "columns": run.columns} for run in runs])

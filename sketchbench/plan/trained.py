@@ -1,5 +1,7 @@
 """What the trainings of the frontier's studies are of, by their configs; a table does not say it."""
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 
 from sketchbench.config.commands import read_once, single_run
@@ -27,4 +29,5 @@ def trained(study: str, scale: str, conf: Path = CONF) -> Trained:
 
     clients = {case: partition["clients"] for case, partition in task["partitions"].items()}
     data = read_catalogue(conf / "figure")[study].at(scale).data
-    return Trained(data, clients, task["training"]["taking_part"], command)
+    settings = json.dumps(asdict(at_scale), default=sorted)  # of a set
+    return Trained(data, clients, task["training"]["taking_part"], command, settings)

@@ -22,7 +22,7 @@ RESULTS = "sketchbench results"
 FORMATS = (".csv", ".md", ".svg", ".png", ".seal")  # of the files of a folder of reports
 FOLDERS = (".", "tables", "figures", "tables/origin")  # where they are in it
 UNSEALED = "times.csv"  # the verdicts on times, which git does not track and nothing reads
-OPTIONAL = ("settings", "commits", "machines")  # attributes that only some seals have
+OPTIONAL = ("settings", "versions", "commits", "machines")  # attributes that only some seals have
 
 
 class SealError(ValueError):
@@ -36,12 +36,13 @@ class Seal:
     Attributes:
         kind: one of KINDS.
         scale: the scale of the report; "" where it has none.
-        made_of: the SHA-256 of each thing that the report was made of, by name: the records of each method for a table,
-            the tables for all else.
+        made_of: the SHA-256 of each thing that the report was made of, by name (see `inputs`): the records of each
+            method for a table, the tables for all else, and the code.
         files: the SHA-256 of each file of the report, by file name.
         settings: of a table, `seed` and `kernels` of its records.
+        versions: of a table, the releases of libraries that computed its records, several separated by spaces.
         commits: of an origin, by method, the commits of the code behind the records, separated by spaces.
-        machines: of an origin, `machine` and `versions` of the records, several separated by semicolons.
+        machines: of an origin, `machine`, `arithmetic` and `versions` of the records, several separated by semicolons.
     """
 
     kind: str
@@ -49,6 +50,7 @@ class Seal:
     made_of: Mapping[str, str]
     files: Mapping[str, str]
     settings: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
     commits: Mapping[str, str] = field(default_factory=dict)
     machines: Mapping[str, str] = field(default_factory=dict)
 

@@ -11,20 +11,28 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import NamedTuple
 
 from sketchbench.files import FileError, is_plain
 from sketchbench.measure.column import Column
 from sketchbench.report import seal
+from sketchbench.report.inputs import (
+    SETTINGS,
+    claims_inputs,
+    figure_inputs,
+    frontier_inputs,
+    printed_inputs,
+    table_inputs,
+)
 from sketchbench.report.seal import SealError
 
 # Why rows are not of this plan: another seed or other kernels were asked for, the study no longer has their method, or
 # code or config changed.
 SEED, KERNELS, DROPPED, OLDER = "another seed", "other kernels", "an older plan", "older code"
-SETTINGS = (("seed", SEED), ("kernels", KERNELS))
+REASONS = dict(zip(SETTINGS, (SEED, KERNELS), strict=True))
 STATES = (OLDER, SEED, KERNELS, DROPPED)
 States = Mapping[str, Mapping[str, list[str]]]  # methods by study and state; methods of this plan are left out
-PLAN, CLAIMS = "the plan", "the claims"  # of which verdicts are made, beside tables; no study has a space in its name
 
 
 @dataclass(frozen=True)
@@ -32,7 +40,7 @@ class Table:
     """A whole table that a run leaves as it is.
 
     Attributes:
-        made_of: by method, what `table_inputs` gave when the table was made; "" where its seal doesn't say.
+        made_of: by method, what `records_inputs` gave when the table was made; "" where its seal doesn't say.
         settings: `seed` and `kernels` of its records; empty where its seal doesn't say.
     """
 
@@ -43,56 +51,60 @@ class Table:
         """The methods whose rows are not of a plan, by the reason. `planned` is what the plan's table would be made of,
         by method; `settings` are its `seed` and `kernels`."""
         states: dict[str, list[str]] = {}
-        changed = (s for name, s in SETTINGS if settings[name] not in self.settings.get(name, settings[name]).split())
-        reason = next(changed, "")
+        same = {name: settings[name] in self.settings.get(name, settings[name]).split() for name in REASONS}
+        reason = next((state for name, state in REASONS.items() if not same[name]), "")
         for method in sorted(self.made_of):
             if self.made_of[method] != planned.get(method):
                 states.setdefault(reason or (OLDER if method in planned else DROPPED), []).append(method)
         return states
 
 
-def table_inputs(manifest: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """What a table is made of: by method, the digest of the signatures of its records and of the columns that the plan
-    adds to them. The paths of the records in the manifest (see `Plan.manifest`) don't count."""
-    entries: dict[str, list[Any]] = {}
-    for entry in manifest:
-        entries.setdefault(entry["columns"][Column.METHOD], []).append([entry["signature"], entry["columns"]])
-    return {method: seal.digest(json.dumps(listed, sort_keys=True)) for method, listed in entries.items()}
+class Drawn(NamedTuple):
+    """A figure: the studies of its tables, and the digest of its entry in the catalogue."""
+
+    studies: Sequence[str]
+    code: str
 
 
-def claims_inputs(tables: Mapping[str, str], facts: str, claims: Iterable[Path]) -> dict[str, str]:
-    """What the page of claims is made of: the SHA-256 of each table by study, that of the plan's facts, such as which
-    tables are of older code (see `Plan.facts`), and that of the files of claims and errata. By the times of files
-    alone, verdicts that came with a checkout would not be older than a changed claim that came with it."""
-    texts = {path.name: path.read_text(encoding="utf-8") for path in claims}
-    return {**tables, PLAN: seal.digest(facts), CLAIMS: seal.digest(json.dumps(texts, sort_keys=True))}
+class Printed(NamedTuple):
+    """The report of printed numbers: the studies that measure them, their files, and which of the studies are older."""
+
+    studies: Sequence[str]
+    files: Sequence[Path]
+    older: Sequence[str] = ()
 
 
-def printed_inputs(tables: Mapping[str, str], verdicts: str) -> dict[str, str]:
-    """What the table of printed numbers is made of: the SHA-256 of each table by study, and that of claims.csv."""
-    return {**tables, "claims.csv": verdicts}
+class Frontier(NamedTuple):
+    """The frontier: the studies that it is joined from, and what the trainings of some are of, in words."""
+
+    studies: Sequence[str]
+    trained: Mapping[str, str]
+
+
+NOTHING: Mapping[str, Drawn] = MappingProxyType({})
 
 
 def check(
     folder: Path,
     scale: str,
     manifests: Mapping[str, str],
-    figures: Mapping[str, Sequence[str]],
+    figures: Mapping[str, Drawn] = NOTHING,
     *,
     facts: str,
     claims: Iterable[Path] = (),
     standing: Iterable[str] = (),
-    printed: Sequence[str] = (),
-    frontier: Sequence[str] = (),
+    printed: Printed | None = None,
+    frontier: Frontier | None = None,
 ) -> list[str]:
     """Prepare for a run that makes what is missing: see `seal.check`. Reads every report once.
 
     Arguments:
         folder, scale: of the reports.
-        manifests, figures: by study, the manifest of its table as JSON; by name, the studies that a figure is drawn of.
+        manifests: by study, the manifest of its table as JSON.
+        figures: by name.
         facts, claims: what the plan says to the page of claims, and the files of claims and errata.
-        standing, printed, frontier: the studies whose tables are used as they are, are compared with printed numbers,
-            and are joined in the frontier; of the latter two, none where no such report is made.
+        standing: the studies whose tables are used as they are.
+        printed, frontier: None where no such report is made.
 
     Returns a line for each damaged file. Raises FileError (an OSError) as `seal.check` does.
     """
@@ -108,12 +120,14 @@ def check(
 
     check_report("claims", (".csv", ".md"), claims_inputs(tables, facts, claims))
     if printed:
-        verdicts = _sum(folder / "claims.csv")
-        check_report("printed", (".csv",), printed_inputs({study: tables[study] for study in printed}, verdicts))
+        own, verdicts = {study: tables[study] for study in printed.studies}, _sum(folder / "claims.csv")
+        check_report("printed", (".csv",), printed_inputs(own, verdicts, printed.files, printed.older))
     if frontier:
-        check_report("frontier", (".csv",), {study: tables[study] for study in frontier})
-    for name, studies in figures.items():
-        check_report(f"figures/{name}", (".svg", ".png"), {study: tables[study] for study in studies})
+        own = {study: tables[study] for study in frontier.studies}
+        check_report("frontier", (".csv",), frontier_inputs(own, frontier.trained))
+    for name, drawn in figures.items():
+        own = {study: tables[study] for study in drawn.studies}
+        check_report(f"figures/{name}", (".svg", ".png"), figure_inputs(own, drawn.code))
     return lines
 
 

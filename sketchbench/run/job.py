@@ -33,6 +33,7 @@ VERSIONS = (
     "scipy",
     "numba",
     "torch",
+    "scikit-learn",
     "dp-accounting",
     "hydra-core",
     "snakemake",

@@ -22,6 +22,7 @@ import yaml
 
 from sketchbench.files import check_writable, write_bytes, write_text
 from sketchbench.project import PROJECT
+from sketchbench.report.codes import unchanged
 from sketchbench.report.evidence import transfer
 from sketchbench.report.evidence.outcomes import Scale
 from sketchbench.site import lists
@@ -89,6 +90,7 @@ def build(target: Path, root: Path = PROJECT, folder: Path | None = None) -> str
     Raises:
         SiteError: where there are no reports, the folder has other files, or MkDocs is missing or fails.
         FileError: where the folder can't be written.
+        ConfigError: where the code changes while the pages are made.
     """
     start = time.perf_counter()
     ours, own = scales_of(root / "reports"), own_scales(folder) if folder else []
@@ -107,7 +109,8 @@ def build(target: Path, root: Path = PROJECT, folder: Path | None = None) -> str
     with tempfile.TemporaryDirectory() as place:
         source = Path(place) / "source"
         more = transfer_pages(frontiers, Scale("quick", root / "reports"), root / "conf")
-        pages = write(itertools.chain(all_pages(scales, root / "conf"), more), source)
+        with unchanged(__name__, *(f"sketchbench.site.{name}" for name in MODULES)):
+            pages = write(itertools.chain(all_pages(scales, root / "conf"), more), source)
         _copy(root / "docs", source / "docs")
         write_text(source / "site.css", (HERE / "theme" / "site.css").read_text(encoding="utf-8"))
         config = Path(place) / "mkdocs.yml"

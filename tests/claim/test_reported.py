@@ -1,4 +1,4 @@
-"""The claims of conf/claim on the tables in reports/tables: nothing reads `holds` that could not have failed."""
+"""The claims of conf/claim on the published tables: nothing reads `holds` that could not have failed."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from all_claims import CLAIMS
+from published import reports as published
 
 from sketchbench.measure.column import Column
 from sketchbench.report.claim.check import read_verdicts
@@ -19,13 +20,13 @@ CONTROLS += ["S33-largest", "T6-starved"]
 
 
 def read(study: str) -> pd.DataFrame:
-    return pd.read_csv(ROOT / "reports" / "tables" / f"{study}.csv")
+    return pd.read_csv(published() / "tables" / f"{study}.csv")
 
 
 def reported(claims: list[Claim], **replaced: pd.DataFrame) -> pd.DataFrame:
-    """The verdicts on these claims from the tables that are there, some of them replaced."""
+    """The verdicts on these claims from the published tables, some of them replaced."""
     studies = {study for claim in claims for study in claim.studies}
-    present = {path.stem for path in (ROOT / "reports" / "tables").glob("*.csv")}
+    present = {path.stem for path in (published() / "tables").glob("*.csv")}
     tables: Mapping[str, pd.DataFrame] = {study: read(study) for study in studies & present} | replaced
     return evaluate(claims, tables, "quick")[0]
 
@@ -35,8 +36,8 @@ def verdicts() -> pd.DataFrame:
     """Those of claims.csv, which tests/test_rounding.py finds in the tables again, but those on times, which no tracked
     table has."""
     texts = [f"{kind}{end}" for kind in KINDS for end in ("", "_verdict")]
-    found = read_verdicts(ROOT / "reports" / "claims.csv").fillna(dict.fromkeys(texts, ""))
-    return found[found["claim"].isin(claim.id for claim in CLAIMS.values() if not claim.on_times)]
+    found: pd.DataFrame = read_verdicts(published() / "claims.csv").fillna(dict.fromkeys(texts, ""))
+    return found
 
 
 def test_nothing_whose_control_passes_holds(verdicts: pd.DataFrame) -> None:
@@ -98,7 +99,7 @@ def test_a_control_of_methods_that_is_made_sound() -> None:
 @pytest.mark.parametrize(("claim", "near_miss"), [("S8", "convergence_twice"), ("S9", "convergence_flat_twice")])
 def test_a_near_miss_that_stands_still_is_rejected(claim: str, near_miss: str) -> None:
     """With the weights at the start in the place of twice the step, the claim would be sharp."""
-    if not (ROOT / "reports" / "tables" / f"{near_miss}.csv").is_file():
+    if not (published() / "tables" / f"{near_miss}.csv").is_file():
         pytest.skip(f"{near_miss} has not been run")
     table = read(near_miss)
     start = table.groupby(Column.METHOD)[Column.MEAN].transform("max")

@@ -1,4 +1,4 @@
-"""Numbers that claims and findings state beside their verdicts are those of the tables in the repository."""
+"""Numbers that claims and findings state beside their verdicts are those of the published tables."""
 
 import re
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
+from published import reports as published
 
 ROOT = Path(__file__).parents[2]
 DENSE = 30_080  # bytes up and down of a client and round without compression: 3,760 float32, twice
@@ -17,7 +18,7 @@ def reason(claim: str) -> str:
 
 
 def table(path: str) -> pd.DataFrame:
-    return pd.read_csv(ROOT / "reports" / path)
+    return pd.read_csv(published() / path)
 
 
 def bytes_both_ways(method: str, compression: int) -> int:

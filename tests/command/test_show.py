@@ -57,7 +57,7 @@ def test_a_row(capsys: pytest.CaptureFixture[str]) -> None:
         "negative control: uniform_sampling: fails (624)",
         "made by: 0123456789ab; older code",
         "with: moments: ",
-        "seed 7; machine Linux",
+        "seed 7; arithmetic not known; machine Linux",
         "snakemake --config scale=quick studies=embedding,embedding_controls,moments seed=7 kernels=numba\n",
         "sketchbench run task=moments sketch=srht scale=quick",
         "d=640 b=16 seed=7 kernels=numba\n",

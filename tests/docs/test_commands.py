@@ -12,6 +12,7 @@ import click
 import pytest
 import yaml
 from prose import PAGES, ROOT, Command, commands, files, title
+from published import reports
 
 from sketchbench.command.main import main, sketchbench
 
@@ -35,11 +36,11 @@ def short(command: Command) -> bool:
 def test_short_ones_run(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In a folder with the project's reports, and the reader's files as the page shows them."""
+    """In a folder with the published reports, and the reader's files as the page shows them."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))  # on which the reader's folder comes
-    for name in ("conf", "reports"):
-        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "conf").symlink_to(ROOT / "conf")
+    (tmp_path / "reports").symlink_to(reports())
     for name, content in files(page).items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(content, encoding="utf-8")

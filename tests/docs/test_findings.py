@@ -1,4 +1,4 @@
-"""The findings of README and site are those of conf/finding, and follow from the verdicts in the repository."""
+"""The findings of README and site are those of conf/finding, and follow from the published verdicts."""
 
 import re
 from dataclasses import replace
@@ -9,6 +9,7 @@ import pytest
 import yaml
 from all_claims import CLAIMS
 from prose import ROOT
+from published import reports as published
 
 from sketchbench.config.schema import SchemaError
 from sketchbench.report.claim.claims import ClaimError
@@ -20,7 +21,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 @pytest.fixture(scope="module")
 def verdicts() -> pd.DataFrame:
-    return pd.read_csv(ROOT / "reports" / "claims.csv")
+    return pd.read_csv(published() / "claims.csv")
 
 
 @pytest.mark.parametrize("finding", FINDINGS, ids=lambda finding: finding.id)
@@ -42,7 +43,7 @@ def test_every_picture_is_in_the_repository() -> None:
 
 
 def test_the_bytes_that_a_finding_names() -> None:
-    table = pd.read_csv(ROOT / "reports" / "frontier.csv")
+    table = pd.read_csv(published() / "frontier.csv")
     table = table[(table["case"] == "iid") & (table["d"] == 3760) & table["refused"].isna()]
     both = (table["bytes_up"] + table["bytes_down"]).groupby([table["method"], table["compression"]]).first()
     (finding,) = (finding for finding in FINDINGS if finding.id == "bytes")
@@ -54,7 +55,7 @@ def test_the_bytes_that_a_finding_names() -> None:
 
 
 def test_the_losses_that_a_finding_names_at_the_size_of_mnist() -> None:
-    table = pd.read_csv(ROOT / "reports" / "paper" / "frontier.csv")
+    table = pd.read_csv(published() / "paper" / "frontier.csv")
     table = table[(table["case"] == "iid") & (table["d"] == 199210) & table["epsilon"].isna() & table["refused"].isna()]
     loss = table[table["data"] == "MNIST"].set_index(["method", "compression"])["loss"]
     (finding,) = (finding for finding in FINDINGS if finding.id == "bytes")

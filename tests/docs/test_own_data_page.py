@@ -8,6 +8,8 @@ import pytest
 import yaml
 from hydra.utils import instantiate
 from prose import ROOT, blocks, commands
+from published import checkout
+from published import reports as published
 
 from sketchbench.command.main import main
 from sketchbench.dataset.partition import deal
@@ -36,6 +38,7 @@ def test_the_page_can_be_followed(
     small: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sketchbench.command.frontier.HOME", checkout())  # whose verdicts stand beside one's own
     followed = [command.words for command in commands(DOCUMENT)]
     said = {}
     for words in followed:
@@ -52,7 +55,7 @@ def test_the_page_can_be_followed(
     assert "6 of 6 runs are there already" in capsys.readouterr().out  # and the size is the one that was chosen
     (scale,) = transfer.places(tmp_path / "mine")
     (made,) = (
-        item for item in page.pages([scale], Scale("quick", ROOT / "reports"), ROOT / "conf") if isinstance(item, Page)
+        item for item in page.pages([scale], Scale("quick", published()), ROOT / "conf") if isinstance(item, Page)
     )
     assert made.path == "frontier-bars-small_net.md"
     assert 'href="claims/F3.html"' in made.text

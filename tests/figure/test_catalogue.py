@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from published import reports as published
 
 from sketchbench.config.schema import SchemaError
 from sketchbench.report.figure import drawing, foot
@@ -93,7 +94,7 @@ def test_arguments_that_the_module_does_not_take() -> None:
 def test_no_figure_shows_a_control() -> None:
     """At one size both would be one broken curve: sparse_gradients drew what recovers nothing into that of FIHT."""
     name = "sparse_gradients"
-    tables = {study: pd.read_csv(ROOT / "reports" / "tables" / f"{study}.csv") for study in CATALOGUE[name].studies}
+    tables = {study: pd.read_csv(published() / "tables" / f"{study}.csv") for study in CATALOGUE[name].studies}
     assert tables[name]["method"].str.startswith("control/").any()
     loss = drawing.draw(CATALOGUE[name], tables).axes[0]
     assert all(np.all(np.diff(line.get_xdata()) > 0) for line in loss.lines if len(line.get_xdata()) > 2)
@@ -152,8 +153,8 @@ def test_no_module_reads_the_catalogue() -> None:
 
 
 def heads(name: str, scale: str, **changes: Any) -> str:
-    """The words at the top of a figure that is drawn from the committed tables, with changes of their columns."""
-    read = {study: pd.read_csv(ROOT / "reports" / "tables" / f"{study}.csv") for study in CATALOGUE[name].studies}
+    """The words at the top of a figure that is drawn from the published tables, with changes of their columns."""
+    read = {study: pd.read_csv(published() / "tables" / f"{study}.csv") for study in CATALOGUE[name].studies}
     figure = drawing.draw(CATALOGUE[name], {study: table.assign(**changes) for study, table in read.items()}, scale)
     return " ".join(text.get_text() for text in figure.texts if text.get_position()[1] > 0.5).replace("\n", " ")
 

@@ -5,7 +5,9 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
+from published import reports as published
 
 from sketchbench.report import seal
 from sketchbench.report.evidence.outcomes import Scale
@@ -15,8 +17,6 @@ from sketchbench.site import frontier
 from sketchbench.site.page import Page
 
 ROOT = Path(__file__).parents[2]
-TABLE = read(ROOT / "reports" / "frontier.csv")
-MEASURED = TABLE[TABLE["accuracy"].notna()]
 
 
 def made(*scales: Scale) -> dict[str, Page]:
@@ -24,8 +24,18 @@ def made(*scales: Scale) -> dict[str, Page]:
 
 
 @pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    return read(published() / "frontier.csv")
+
+
+@pytest.fixture(scope="module")
+def measured(table: pd.DataFrame) -> pd.DataFrame:
+    return table[table["accuracy"].notna()]
+
+
+@pytest.fixture(scope="module")
 def pages() -> dict[str, Page]:
-    return made(Scale("quick", ROOT / "reports"))
+    return made(Scale("quick", published()))
 
 
 @pytest.fixture(scope="module")
@@ -38,9 +48,9 @@ def settings(text: str) -> list[dict[str, Any]]:
     return json.loads(content)["settings"]  # type: ignore[no-any-return]
 
 
-def test_the_first_answer_is_the_best_at_a_sixteenth_of_the_bytes_both_ways(text: str) -> None:
-    d = int(TABLE["d"].iloc[0])
-    best = advise(Question(d / 2, d), TABLE).choices.iloc[0]
+def test_the_first_answer_is_the_best_at_a_sixteenth_of_the_bytes_both_ways(text: str, table: pd.DataFrame) -> None:
+    d = int(table["d"].iloc[0])
+    best = advise(Question(d / 2, d), table).choices.iloc[0]
     (shown,) = re.findall(r'id="answer" role="status">(.*?)</div>', text)
     where = f"<strong>{best['label']}</strong> at 1/{best['compression']:g} of the bytes sent: accuracy"
     assert f"<ol><li>{where} {best['accuracy']:.3f}" in shown
@@ -48,13 +58,13 @@ def test_the_first_answer_is_the_best_at_a_sixteenth_of_the_bytes_both_ways(text
     assert "Measured on digits (a toy), 3,760 parameters" in shown
 
 
-def test_answers_are_those_of_advise(text: str) -> None:
+def test_answers_are_those_of_advise(text: str, table: pd.DataFrame, measured: pd.DataFrame) -> None:
     """In every setting, whatever the budget."""
-    d = int(TABLE["d"].iloc[0])
+    d = int(table["d"].iloc[0])
     every = {(one["case"], one["epsilon"]): one["answers"] for one in settings(text)}
-    assert len(every) == len(MEASURED[["case", "epsilon", "d"]].drop_duplicates())
+    assert len(every) == len(measured[["case", "epsilon", "d"]].drop_duplicates())
     for part in (1, 3, 10, 30):
-        chosen = advise(Question(8 * d / part, d), TABLE).choices
+        chosen = advise(Question(8 * d / part, d), table).choices
         answer = [one for one in every["iid", "none"] if one["share"] <= 1 / part][-1]
         assert re.findall("<strong>(.*?)</strong>", answer["text"]) == list(chosen["label"])
 
@@ -74,9 +84,11 @@ def test_a_data_set_has_a_page_that_says_where_it_is_a_toy(pages: dict[str, Page
         assert f'id="{name}-quick"' in page.text
 
 
-def test_what_is_not_offered_stands_with_its_reason_once_for_each_budget(pages: dict[str, Page]) -> None:
+def test_what_is_not_offered_stands_with_its_reason_once_for_each_budget(
+    pages: dict[str, Page], table: pd.DataFrame
+) -> None:
     (part,) = re.findall("## Not offered.*", pages["frontier-digits.md"].text, re.DOTALL)
-    rows = TABLE[TABLE["refused"].notna()]
+    rows = table[table["refused"].notna()]
     assert part.count("takes any budget, and compresses nothing where all bytes may be sent") == 1
     for budget, own in rows.groupby("compression"):
         (line,) = re.findall(rf"<tr><td>1/{budget:g} of the bytes sent</td>(.*?)</tr>", part)
@@ -84,12 +96,12 @@ def test_what_is_not_offered_stands_with_its_reason_once_for_each_budget(pages: 
         assert own["label"].nunique() >= line.count("<li>") > 0
 
 
-def test_two_scales_have_their_pages_and_the_real_one_answers_first(tmp_path: Path) -> None:
+def test_two_scales_have_their_pages_and_the_real_one_answers_first(tmp_path: Path, measured: pd.DataFrame) -> None:
     path = tmp_path / "frontier.csv"
-    larger = MEASURED[MEASURED["epsilon"].isna()].assign(d=199_210, data="MNIST")
+    larger = measured[measured["epsilon"].isna()].assign(d=199_210, data="MNIST")
     larger.to_csv(path, index=False)
     seal.write("frontier", "paper", {}, [path])
-    both = made(Scale("quick", ROOT / "reports"), Scale("paper", tmp_path))
+    both = made(Scale("quick", published()), Scale("paper", tmp_path))
     assert list(both) == ["frontier.md", "frontier-digits.md", "frontier-mnist.md"]
     assert both["frontier-mnist.md"].title == "Compressors on MNIST"
     assert "199,210 parameters" in both["frontier-mnist.md"].text

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 from listed import data
+from published import reports as published
 
 from sketchbench.report.evidence.outcomes import Scale
 from sketchbench.site import printed
@@ -13,8 +14,8 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_every_cell_is_on_the_page_and_counted() -> None:
-    cells = pd.read_csv(ROOT / "reports" / "printed.csv")
-    made = printed.pages([Scale("quick", ROOT / "reports")], ROOT / "conf")
+    cells = pd.read_csv(published() / "printed.csv")
+    made = printed.pages([Scale("quick", published())], ROOT / "conf")
     (page,) = (item for item in made if isinstance(item, Page))
     assert data(page.text)["rows"] == len(cells)
     for said, count in cells["agrees"].value_counts().items():

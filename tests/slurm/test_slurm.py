@@ -1,6 +1,6 @@
 """Runs on a SLURM cluster of one node (cluster.sh): the results of a local run, byte for byte, whatever fails.
 
-`make test-slurm` runs these; they take some minutes, most of it waiting for limits to be reached.
+`make test-slurm` runs these on a quiet machine; most of the time they wait for jobs to start, and for limits.
 """
 
 import os
@@ -201,7 +201,7 @@ def _count_jobs(output: str) -> int:
 
 
 def test_all_of_quick_is_few_jobs(tmp_path: Path) -> None:
-    """653 runs in 136 batches, 92 tables, 28 figures."""
+    """In a folder without results. 32 steps, of which 20 compute; without groups each of them would be a job."""
     copy = whole(tmp_path)
     command = [sys.executable, "-m", "snakemake", "--workflow-profile", "workflow/profiles/slurm", "--dry-run"]
     answer = subprocess.run(
@@ -212,7 +212,7 @@ def test_all_of_quick_is_few_jobs(tmp_path: Path) -> None:
         text=True,
         check=True,
     )
-    assert 10 < _count_jobs(answer.stdout + answer.stderr) <= 30
+    assert 4 <= _count_jobs(answer.stdout + answer.stderr) <= 12
 
 
 def test_all_of_the_smoke_scale(cluster: Cluster, tmp_path: Path) -> None:

@@ -25,10 +25,10 @@ rule claims:
         runtime=lambda wildcards, attempt: 3 * attempt,
     params:
         facts=PLAN.facts,
-        code=CODE(("sketchbench.report.claim.judge",)),
+        code=CODES["claims"],
     message:
         "verdicts on the claims"
     shell:
         "python -m sketchbench step claims {input.tables:q} --claims conf/claim --errata conf/erratum"
         " --facts {params.facts:q} --csv {output.csv:q} --page {output.page:q}"
-        " 2> {log:q}"
+        " --code {params.code} 2> {log:q}"

@@ -27,13 +27,13 @@ rule figure:
     threads: 1
     resources:
         mem_mb=lambda wildcards, attempt: 800 * attempt,
-        runtime=1,
+        runtime=lambda wildcards, attempt: attempt,
     params:
         caption=lambda wildcards: CATALOGUE[wildcards.figure].caption,
-        digest=lambda wildcards: CATALOGUE[wildcards.figure].digest(CODE),
+        code=lambda wildcards: CODES[f"{makers.FIGURE}{wildcards.figure}"],
         scale=config["scale"],
     message:
         "figure {wildcards.figure}"
     shell:
         "python -m sketchbench step figure {wildcards.figure} {input.tables:q}"
-        " --scale {params.scale} --svg {output.svg:q} --png {output.png:q} 2> {log:q}"
+        " --scale {params.scale} --svg {output.svg:q} --png {output.png:q} --code {params.code} 2> {log:q}"

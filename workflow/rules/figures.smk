@@ -19,12 +19,12 @@ rule figures:
         tables=lambda wildcards, input: Path(input[0]).parent,
         figures=lambda wildcards, output: Path(output[0]).parent,
         scale=config["scale"],
-        digests=[CATALOGUE[figure].digest(CODE) for figure in FIGURES[::2]],
+        code=",".join(CODES[f"{makers.FIGURE}{name}"] for name in FIGURES[::2]),
     message:
         "half of the figures"
     shell:
         "python -m sketchbench step figures {params.names} --tables {params.tables:q}"
-        " --figures {params.figures:q} --scale {params.scale} 2> {log:q}"
+        " --figures {params.figures:q} --scale {params.scale} --code {params.code:q} 2> {log:q}"
 
 
 use rule figures as other_figures with:
@@ -37,4 +37,4 @@ use rule figures as other_figures with:
         tables=lambda wildcards, input: Path(input[0]).parent,
         figures=lambda wildcards, output: Path(output[0]).parent,
         scale=config["scale"],
-        digests=[CATALOGUE[figure].digest(CODE) for figure in FIGURES[1::2]],
+        code=",".join(CODES[f"{makers.FIGURE}{name}"] for name in FIGURES[1::2]),

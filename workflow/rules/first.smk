@@ -19,17 +19,21 @@ rule first:
         runtime=lambda wildcards, attempt: 3 * attempt,
     params:
         manifests=PLAN.first_manifests,
-        tables=lambda wildcards, output: Path(output.csv).parent,
+        tables=lambda wildcards, output: Path(output.csv).with_name("tables"),
         names=lambda wildcards, output: [
-            Path(output.csv).with_name(f"{study}.csv") for study in PLAN.first
+            Path(output.csv).with_name("tables") / f"{study}.csv"
+            for study in PLAN.first
         ],
         scale=config["scale"],
         facts=PLAN.facts,
         signatures=PLAN.first_batch.signatures,
-        code=CODE(("sketchbench.report.claim.judge",)),
+        joining=CODES["table"],
+        code=CODES["claims"],
     message:
         "first verdicts"
     shell:
-        "{{ python -m sketchbench step tables {params.manifests:q} --tables {params.tables:q} --scale {params.scale};"
+        "{{ python -m sketchbench step tables {params.manifests:q} --tables {params.tables:q} --scale {params.scale}"
+        " --code {params.joining};"
         " python -m sketchbench step claims {params.names:q} --claims conf/claim --errata conf/erratum"
-        " --facts {params.facts:q} --csv {output.csv:q} --page {output.page:q}; }} 2> {log:q}"
+        " --facts {params.facts:q} --csv {output.csv:q} --page {output.page:q}"
+        " --code {params.code}; }} 2> {log:q}"

@@ -22,8 +22,9 @@ rule frontier:
         runtime=lambda wildcards, attempt: 3 * attempt,
     params:
         scale=config["scale"],
-        code=CODE(("sketchbench.plan.trained", "sketchbench.report.frontier.cells")),
+        code=CODES["frontier"],
     message:
         "the frontier of compressors"
     shell:
-        "python -m sketchbench step frontier {input.tables:q} --scale {params.scale} --csv {output.csv:q} 2> {log:q}"
+        "python -m sketchbench step frontier {input.tables:q} --scale {params.scale} --csv {output.csv:q}"
+        " --code {params.code} 2> {log:q}"

@@ -1,4 +1,5 @@
 # What there is to do: studies and configs become runs, once, while Snakemake reads this file.
+import json
 import os
 import re
 import shlex
@@ -6,14 +7,14 @@ from pathlib import Path
 
 from snakemake.logging import logger
 
-from sketchbench.plan import cluster
+from sketchbench.plan import cluster, makers
 from sketchbench.plan import making as planning
 from sketchbench.plan import progress
+from sketchbench.plan.trained import trained
 from sketchbench.report import frontier, standing
-from sketchbench.run.digest import CodeDigest
 from sketchbench.errors import ConfigError
 from sketchbench.files import FileError, write_text
-from sketchbench.report.figure.catalogue import available, read_catalogue
+from sketchbench.report.figure.catalogue import read_catalogue
 from sketchbench.report.printed.transcription import studies_printed
 from sketchbench.config.composition import user_folder
 from sketchbench.config.schema import SchemaError
@@ -47,20 +48,25 @@ try:
     PLAN = planning.from_settings(config, main=workflow.is_main_process)
     CATALOGUE = read_catalogue()
     MEASURED = studies_printed()
+    # The digests of the code that makes each report: jobs are told those of the process that planned them.
+    if workflow.is_main_process:
+        CODES = makers.find_codes(PLAN, CATALOGUE)
+    else:
+        CODES = makers.planned_codes(PLAN.places)
 except (ConfigError, SchemaError, FileError, ValueError, RuntimeError) as error:
     raise WorkflowError(str(error)) from None
 
-CODE = CodeDigest(descriptions=True)
 RESULTS, LOGS, REPORTS = PLAN.places
 TABLE = f"{REPORTS}/tables/{{study}}"
 FIGURE = f"{REPORTS}/figures/{{figure}}"
-# The figures of tables that this plan makes, perhaps beside others that it would make the same.
-FIGURES = available(CATALOGUE, PLAN.up_to_date_tables, changed=PLAN.runs)
+FIGURES = makers.figures(CODES)
 # What compares compressors: made where they are trained, of whatever else of them there is.
 FRONTIER = [name for name in frontier.STUDIES if name in PLAN.tables]
 FRONTIER = FRONTIER if frontier.TRAINING in FRONTIER else []
 # What measures a cell that a paper prints: such cells are compared where there are any.
 PRINTED = [name for name in PLAN.tables if name in MEASURED]
+PRINTED_FILES = sorted(Path("conf/printed").glob("*.yaml"))
+PRINTED_OLDER = [name for name in PRINTED if name in PLAN.older]
 
 
 def batch_of(wildcards):
@@ -106,6 +112,18 @@ ERRATA = sorted(Path("conf/erratum").glob("*.yaml"))
 if workflow.is_main_process:
     try:
         PLAN.describe()
+        write_text(makers.codes_file(PLAN.places), json.dumps(CODES))
+        TRAINED = {
+            name: trained(name, PLAN.scale).words
+            for name in FRONTIER
+            if name in frontier.TRAININGS
+        }
+        DRAWN = {
+            name: standing.Drawn(
+                CATALOGUE[name].studies, CODES[f"{makers.FIGURE}{name}"]
+            )
+            for name in FIGURES
+        }
         for name in FIGURES if PLAN.sharing else ():
             place = Path(RESULTS, "captions", f"{name}.rst")
             write_text(place, f"{CATALOGUE[name].caption}\n")
@@ -113,18 +131,26 @@ if workflow.is_main_process:
             Path(REPORTS),
             PLAN.scale,
             {study: PLAN.manifest(study) for study in PLAN.runs},
-            {name: CATALOGUE[name].studies for name in FIGURES},
+            DRAWN,
             facts=PLAN.facts,
             claims=CLAIMS + ERRATA,
             standing=PLAN.standing,
-            printed=PRINTED,
-            frontier=FRONTIER,
+            printed=PRINTED and standing.Printed(PRINTED, PRINTED_FILES, PRINTED_OLDER),
+            frontier=FRONTIER and standing.Frontier(FRONTIER, TRAINED),
         )
+        if PLAN.first:
+            REJECTED += standing.check(
+                Path(RESULTS, "first"),
+                PLAN.scale,
+                {study: PLAN.manifest(study) for study in PLAN.first},
+                facts=PLAN.facts,
+                claims=CLAIMS + ERRATA,
+            )
         if config["studies"] != "all":
             REJECTED += standing.check_others(
                 Path(REPORTS), PLAN.scale, PLAN.runs, PLAN.standing
             )
-    except FileError as error:
+    except (ConfigError, SchemaError, FileError) as error:
         raise WorkflowError(str(error)) from None
     for line in REJECTED:
         logger.warning(line)

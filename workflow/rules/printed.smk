@@ -3,12 +3,7 @@ rule printed:
     input:
         tables=expand(f"{TABLE}.csv", study=PRINTED),
         seals=expand(f"{TABLE}.seal", study=PRINTED),
-        printed=sorted(
-            expand(
-                "conf/printed/{name}.yaml",
-                name=glob_wildcards("conf/printed/{name}.yaml").name,
-            )
-        ),
+        printed=PRINTED_FILES,
         verdicts=rules.claims.output.csv,
         seal=rules.claims.output.seal,
     output:
@@ -30,11 +25,11 @@ rule printed:
         runtime=lambda wildcards, attempt: 3 * attempt,
     params:
         scale=config["scale"],
-        older=",".join(name for name in PRINTED if name in PLAN.older),
-        code=CODE(("sketchbench.report.printed.cells",)),
+        older=",".join(PRINTED_OLDER),
+        code=CODES["printed"],
     message:
         "printed against measured"
     shell:
         "python -m sketchbench step printed {input.tables:q} --printed conf/printed --verdicts {input.verdicts:q}"
         " --scale {params.scale} --older={params.older:q}"
-        " --csv {output.csv:q} 2> {log:q}"
+        " --csv {output.csv:q} --code {params.code} 2> {log:q}"

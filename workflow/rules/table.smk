@@ -25,13 +25,13 @@ rule table:
     threads: 1
     resources:
         mem_mb=lambda wildcards, attempt: 600 * attempt,
-        runtime=1,
+        runtime=lambda wildcards, attempt: attempt,
     params:
         manifest=lambda wildcards: PLAN.manifest(wildcards.study),
         scale=config["scale"],
-        code=CODE(("sketchbench.report.table.joining",)),
+        code=CODES["table"],
     message:
         "table of {wildcards.study}"
     shell:
         "printf %s {params.manifest:q} | python -m sketchbench step table {wildcards.study}"
-        " --csv {output.csv:q} --scale {params.scale} 2> {log:q}"
+        " --csv {output.csv:q} --scale {params.scale} --code {params.code} 2> {log:q}"

@@ -28,9 +28,9 @@ rule tables:
         folder=lambda wildcards, output: Path(output[0]).parent,
         scale=config["scale"],
         signatures=[batch.signatures for batch in PLAN.batches[PLAN.sharing].values()],
-        code=CODE(("sketchbench.report.table.joining",)),
+        code=CODES["table"],
     message:
         "tables of short studies" if PLAN.apart else "all tables"
     shell:
         "python -m sketchbench step tables {params.manifests:q} --tables {params.folder:q}"
-        " --scale {params.scale} 2> {log:q}"
+        " --scale {params.scale} --code {params.code} 2> {log:q}"

@@ -16,7 +16,7 @@ from sketchbench.report.claim.claims import Claim, check_studies, read_claims
 from sketchbench.report.claim.erratum import read_errata
 from sketchbench.report.claim.evaluate import evaluate
 from sketchbench.report.claim.state import with_code
-from sketchbench.report.standing import claims_inputs
+from sketchbench.report.inputs import claims_inputs
 from sketchbench.report.table import times
 from sketchbench.report.table.reading import COLUMNS, read_table
 

@@ -10,9 +10,8 @@ from sketchbench.report.table import origin
 
 
 def made_with(table: Path) -> str:
-    """Seed, kernels, and where they are known the machine and versions, of the records of a table, in words."""
-    source = origin.read(table)
-    facts = {**seal.read(seal.beside(table)).settings, **(source.machines if source else {})}
+    """Seed and kernels of the records of a table, and where they are known machine, arithmetic, versions, in words."""
+    facts = {**seal.read(seal.beside(table)).settings, **origin.machines_of(table)}
     return "; ".join(f"{name} {value}" for name, value in facts.items())
 
 

@@ -12,9 +12,11 @@ from sketchbench.config.schema import SchemaError
 from sketchbench.measure.column import CONTROLS, Column
 from sketchbench.project import HOME
 from sketchbench.report import seal
+from sketchbench.report.codes import DIGEST
 from sketchbench.report.figure import foot
 from sketchbench.report.figure.catalogue import Entry
 from sketchbench.report.figure.saving import save
+from sketchbench.report.inputs import figure_inputs
 from sketchbench.report.table.reading import TableError, read_table
 
 KEY = (Column.METHOD, Column.QUANTITY)  # columns of every table
@@ -44,6 +46,12 @@ def draw(entry: Entry, tables: Mapping[str, pd.DataFrame], scale: str = "quick")
     return figure
 
 
+def code_of(entry: Entry) -> str:
+    """The digest of an entry and of the code that draws it, which is imported first: no later edit takes part."""
+    importlib.import_module(f"sketchbench.report.figure.{entry.module}")
+    return entry.digest(DIGEST)
+
+
 def make(name: str, entry: Entry, tables: Sequence[Path], scale: str, *, svg: Path, png: Path) -> None:
     """Draw a figure from sealed tables, write it in both formats, and seal it.
 
@@ -62,4 +70,4 @@ def make(name: str, entry: Entry, tables: Sequence[Path], scale: str, *, svg: Pa
         raise TableError(f"{named}: not what figure {name} is drawn from; it finds no {error}") from None
     title = name.replace("_", " ").capitalize()
     save(figure, svg, png, title=title, description=entry.caption.replace("*", ""))
-    seal.write("figure", scale, seal.sums(tables), [svg, png])
+    seal.write("figure", scale, figure_inputs(seal.sums(tables), code_of(entry)), [svg, png])

@@ -1,5 +1,6 @@
 """The frontier: one row for each compressor, budget and setting, with every quantity measured there."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -14,6 +15,7 @@ from sketchbench.measure.column import CONTROLS, Column
 from sketchbench.measure.interval import mean_interval
 from sketchbench.report import seal
 from sketchbench.report.frontier import CONTRACT, COST, LEAKAGE, TRAINING, TRAININGS
+from sketchbench.report.inputs import frontier_inputs
 from sketchbench.report.table.reading import COLUMNS as FROM
 from sketchbench.report.table.reading import read_table
 
@@ -78,12 +80,19 @@ class Trained(NamedTuple):
         clients: the number of clients, by case.
         taking_part: those in a round, by case; all where a case has none.
         command: makes the command that trains a method at a compression again.
+        commands: of what it makes the commands, as text: two that make other commands have other texts.
     """
 
     data: str
     clients: Mapping[str, int]
     taking_part: Mapping[str, int]
     command: Callable[[str, float], str]
+    commands: str = ""
+
+    @property
+    def words(self) -> str:
+        """All that the frontier says of these trainings, as one text."""
+        return json.dumps([self.data, dict(self.clients), dict(self.taking_part), self.commands], sort_keys=True)
 
 
 NOTHING: Mapping[str, Trained] = MappingProxyType({})
@@ -98,7 +107,8 @@ def join(tables: Sequence[Path], scale: str, csv: Path, trained: Mapping[str, Tr
     frontier = cells({path.stem: read_table(path, "table", FROM, scale=scale) for path in tables}, trained)
     frontier = frontier.astype(dict.fromkeys(COUNTS, "Int64"))  # else large ones are rounded
     write_text(csv, frontier.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
-    seal.write("frontier", scale, seal.sums(tables), [csv])
+    words = {study: one.words for study, one in trained.items()}
+    seal.write("frontier", scale, frontier_inputs(seal.sums(tables), words), [csv])
 
 
 def read(path: Path, scale: str | None = None) -> pd.DataFrame:

@@ -17,6 +17,7 @@ from sketchbench.measure.column import Column
 from sketchbench.parameters import choose
 from sketchbench.project import CONF
 from sketchbench.report import seal
+from sketchbench.report.inputs import printed_inputs
 from sketchbench.report.printed.agreement import (
     OPEN,
     UNPRINTED,
@@ -28,7 +29,6 @@ from sketchbench.report.printed.agreement import (
     number,
 )
 from sketchbench.report.printed.transcription import OF_CLAIMS, PrintedCell, PrintedError, read_printed
-from sketchbench.report.standing import printed_inputs
 from sketchbench.report.table.reading import COLUMNS, read_table
 
 PAPERS = "paper"  # the scale that measures at the papers' size
@@ -69,7 +69,7 @@ def compare(
     frames = {path.stem: read_table(path, "table", COLUMNS, scale=scale) for path in tables}
     joined = join(read_printed(printed), frames, read_table(verdicts, "claims", VERDICTS, scale=scale), scale, older)
     write_text(csv, joined.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
-    made_of = printed_inputs(seal.sums(tables), seal.sums([verdicts])[verdicts.stem])
+    made_of = printed_inputs(seal.sums(tables), seal.sums([verdicts])[verdicts.stem], printed, older)
     seal.write("printed", scale, made_of, [csv])
 
 

@@ -8,9 +8,10 @@ import pandas as pd
 from sketchbench.files import check_entries, write_text
 from sketchbench.measure.column import TRIALS_THERE, Column
 from sketchbench.report import seal
-from sketchbench.report.standing import SETTINGS, table_inputs
+from sketchbench.report.inputs import SETTINGS, table_inputs
 from sketchbench.report.table import origin, times
 from sketchbench.report.table.rounding import rounded
+from sketchbench.report.table.versions import recorded
 from sketchbench.run import record
 
 # In the place of the rows of a run none of whose trials is there yet.
@@ -70,7 +71,8 @@ def make(study: str, manifest: list[dict[str, Any]], scale: str, csv: Path) -> N
     frame, provenances = join(manifest)
     kept, timed = times.split(rounded(frame))
     write_text(csv, _text(kept))
-    seal.write("table", scale, table_inputs(manifest), [csv], settings=_settings(provenances))
+    versions = recorded(provenance.get("versions", {}) for _, provenance in provenances)
+    seal.write("table", scale, table_inputs(manifest), [csv], settings=_settings(provenances), versions=versions)
     times.write(csv, _text(timed) if len(timed) else "", scale)
     origin.write(csv, scale, provenances)
 
@@ -78,7 +80,7 @@ def make(study: str, manifest: list[dict[str, Any]], scale: str, csv: Path) -> N
 def _settings(provenances: Provenances) -> dict[str, str]:
     """`seed` and `kernels` of the records, several separated by spaces."""
     configs = [provenance.get("config", {}) for _, provenance in provenances]
-    values = {name: {str(config[name]) for config in configs if name in config} for name, _ in SETTINGS}
+    values = {name: {str(config[name]) for config in configs if name in config} for name in SETTINGS}
     return origin.join_values(values)
 
 

@@ -1,4 +1,5 @@
-"""The origin of a table: commits, machines and versions behind its records, which differ between runs of one commit.
+"""The origin of a table: commits and machines behind its records, with their arithmetic and versions. They differ
+between runs of one commit.
 
 So they stand apart, in `tables/origin/STUDY.seal`, a seal that names the table which it is about. Git does not track it
 at the quick scale; it does at the papers' scale, whose records come from many commits and machines.
@@ -13,6 +14,7 @@ from sketchbench.report import seal
 from sketchbench.report.seal import Seal
 
 FOLDER = "origin"
+NOT_KNOWN = "not known"  # the arithmetic of records that say nothing of it
 Provenances = Iterable[tuple[str, Mapping[str, Any]]]  # of each record, its method and its provenance
 
 
@@ -28,6 +30,7 @@ def write(table: Path, scale: str, provenances: Provenances) -> None:
     for method, provenance in provenances:
         commits.setdefault(method, set()).add(provenance.get("commit") or "")
         machines.setdefault("machine", set()).add(provenance.get("machine") or "")
+        machines.setdefault("arithmetic", set()).add(provenance.get("arithmetic") or NOT_KNOWN)
         versions = sorted(provenance.get("versions", {}).items())
         machines.setdefault("versions", set()).add(", ".join(f"{name} {number}" for name, number in versions))
     about = {"commits": join_values(commits), "machines": join_values(machines, "; ")}
@@ -48,6 +51,12 @@ def read(table: Path) -> Seal | None:
         return None
     origin = seal.read(place(table), seal.command("origin", None, table))
     return origin if dict(origin.made_of) == seal.digests([table]) else None
+
+
+def machines_of(table: Path) -> dict[str, str]:
+    """`machine`, `arithmetic` and `versions` of the records of a table; nothing where there is no origin."""
+    origin = read(table)
+    return {"arithmetic": NOT_KNOWN, **origin.machines} if origin else {}
 
 
 def commits_of(table: Path, method: str = "") -> set[str]:

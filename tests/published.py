@@ -1,0 +1,38 @@
+"""The published reports: those of git's HEAD, whatever a run has left in the checkout since.
+
+So tests judge the code or what is published, and `make test` says the same before and after `make results`. Where git
+tracks none, as in an archive of the sources, those that lie there are the published ones.
+"""
+
+import functools
+import io
+import subprocess
+import tarfile
+from pathlib import Path
+
+from once import filled_once
+
+from sketchbench.project import PROJECT
+
+LEFT_OUT = ":(exclude)reports/paper/records"  # which no run of the workflow writes
+TRACKED = subprocess.run(
+    ["git", "-C", str(PROJECT), "ls-tree", "HEAD", "--", "reports"], capture_output=True, check=False
+).stdout.strip()
+
+
+def reports() -> Path:
+    """The folder of the published reports, where nobody may write; those of the papers' sizes are in `paper`."""
+    return checkout() / "reports"
+
+
+@functools.cache
+def checkout() -> Path:
+    """The folder around them, as a checkout has it. Not known when tests are collected."""
+    return filled_once("published", _extract) if TRACKED else PROJECT
+
+
+def _extract(folder: Path) -> None:
+    command = ["git", "-C", str(PROJECT), "archive", "HEAD", "--", "reports", LEFT_OUT]
+    archive = subprocess.run(command, capture_output=True, check=True).stdout
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        tar.extractall(folder, filter="data")
