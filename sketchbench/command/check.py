@@ -25,6 +25,7 @@ from sketchbench.report.claim.check import (
 from sketchbench.report.claim.state import not_of_this_plan
 from sketchbench.report.claim.state import summary as states
 from sketchbench.report.committed import of_commit, other_page, other_tables
+from sketchbench.report.current import not_current
 
 FILE = click.Path(path_type=Path)
 
@@ -48,7 +49,11 @@ FILE = click.Path(path_type=Path)
     is_flag=True,
     help="For the machine that publishes: fail at every difference, of numbers, tables and the page of claims as well.",
 )
-@click.option("--current", is_flag=True, help="Fail where a verdict is of older code than the last plan.")
+@click.option(
+    "--current",
+    is_flag=True,
+    help="Fail where verdicts are of older code than the last plan, or reports of other code or other libraries.",
+)
 @click.option("--list", "only_list", is_flag=True, help="List the differences, with exit code 0.")
 @click.option("--summary", "markdown", type=FILE, metavar="FILE", help="Write the differences as Markdown.")
 def command(
@@ -76,7 +81,7 @@ def command(
     if markdown:
         check_writable(markdown, lambda path: path.read_text(encoding="utf-8").index(" verdicts, "))
     rows = read_verdicts(verdicts)
-    old = not_of_this_plan(rows) if current else []
+    old = [*not_of_this_plan(rows), *not_current(verdicts.parent)] if current else []
     with ExitStack() as stack:
         if (committed or strict) and not against:
             head = stack.enter_context(of_commit(verdicts.parent))

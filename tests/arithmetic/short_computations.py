@@ -1,15 +1,14 @@
 """Digests of short computations, a run of each task, which are the same on every processor that has x86-64-v3.
 
-python tests/arithmetic/short_computations.py            compare with digests.json, task by task
-python tests/arithmetic/short_computations.py --write    write digests.json, after a change that changes numbers
-python tests/arithmetic/short_computations.py frontier   only some tasks
+    python tests/arithmetic/short_computations.py                     compare with digests.json
+    python tests/arithmetic/short_computations.py frontier tails      only runs of these studies
+    python tests/arithmetic/short_computations.py --write             write digests.json, after numbers were changed
 """
 
 import hashlib
 import json
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,26 +18,13 @@ from sketchbench import arithmetic
 
 HELD = arithmetic.hold()  # before any other import
 
-from sketchbench.config import study
 from sketchbench.measure.column import Column
 from sketchbench.plan import making
-from sketchbench.project import CONF
 from sketchbench.report.table import times
 from sketchbench.run.execution import execute
 
-FILE = Path(__file__).with_name("digests.json")
+FILE = Path(__file__).with_name("digests.json")  # by study and name of a run
 SCALE = "smoke"
-ELSEWHERE = {"frontier_cost", "transform_cost"}  # tasks of times alone
-
-
-def computations() -> dict[str, dict[str, Any]]:
-    """By task, the config of the first run of its first study at the smoke scale."""
-    configs: dict[str, dict[str, Any]] = {}
-    for name, runs in making.expand(SCALE, "numba", studies=",".join(study.names(CONF))).runs.items():
-        task = study.read(CONF, name, SCALE).task
-        if task not in ELSEWHERE:
-            configs.setdefault(task, next(iter(runs.values())).config)
-    return configs
 
 
 def digest(config: dict[str, Any]) -> str:
@@ -47,26 +33,27 @@ def digest(config: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def digests(tasks: list[str]) -> Iterator[tuple[str, str]]:
-    """The digest of each task, or of those that are named, with progress on standard error."""
-    for task, config in sorted(computations().items()):
-        if not tasks or task in tasks:
-            start = time.perf_counter()
-            yield task, digest(config)
-            print(f"{task}: {time.perf_counter() - start:.1f} s", file=sys.stderr, flush=True)
+def digests(wanted: dict[str, list[str]]) -> dict[str, dict[str, str]]:
+    """The digests of some runs, by study and name, with progress on standard error."""
+    runs = making.expand(SCALE, "numba", studies=",".join(wanted)).runs
+    found: dict[str, dict[str, str]] = {}
+    for study, names in wanted.items():
+        start = time.perf_counter()
+        found[study] = {name: digest(runs[study][name].config) for name in names}
+        print(f"{study}: {time.perf_counter() - start:.1f} s", file=sys.stderr, flush=True)
+    return found
 
 
 def main(arguments: list[str]) -> int:
-    tasks = [argument for argument in arguments if argument != "--write"]
-    found = dict(digests(tasks))
-    if "--write" in arguments:
-        kept = json.loads(FILE.read_text()) if tasks else {}
-        FILE.write_text(json.dumps({**kept, **found}, indent=1, sort_keys=True) + "\n")
-        return 0
     known = json.loads(FILE.read_text())
-    other = [task for task in found if found[task] != known.get(task)]
-    print(f"arithmetic {HELD}: {len(found) - len(other)} of {len(found)} tasks as in {FILE.name}")
-    print("\n".join(f"another digest: {task}" for task in other))
+    chosen = [argument for argument in arguments if argument != "--write"] or list(known)
+    found = digests({study: list(known[study]) for study in chosen})
+    if "--write" in arguments:
+        FILE.write_text(json.dumps({**known, **found}, indent=1, sort_keys=True) + "\n")
+        return 0
+    other = [study for study in found if found[study] != known[study]]
+    print(f"arithmetic {HELD}: {len(found) - len(other)} of {len(found)} computations as in {FILE.name}")
+    print("\n".join(f"other bits: {study} {', '.join(known[study])}" for study in other))
     return 1 if other else 0
 
 
