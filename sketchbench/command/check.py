@@ -9,6 +9,7 @@ import click
 
 from sketchbench.command.group import FOLDER
 from sketchbench.files import check_writable, write_text
+from sketchbench.project import reports
 from sketchbench.report.claim.check import annotations, changes, read_verdicts, summary, surprises
 from sketchbench.report.claim.state import not_of_this_plan
 from sketchbench.report.claim.state import summary as states
@@ -55,7 +56,7 @@ def command(
     sketchbench check reports/paper/claims.csv --against before/claims.csv --current
     sketchbench check --committed
     """
-    verdicts = verdicts or (folder / "reports" / "quick" if folder else Path("reports")) / "claims.csv"
+    verdicts = verdicts or (folder / "reports" / "quick" if folder else reports("reports")) / "claims.csv"
     if page:
         check_writable(page, lambda path: path.read_text(encoding="utf-8").index(" verdicts, "))
     rows = read_verdicts(verdicts)
