@@ -37,12 +37,9 @@ def command(arguments: Sequence[str], **options: Any) -> None:
     if options["folder"]:
         options["folder"] = options["folder"].absolute()
     # `python` in the workflow is this one, also where its environment is not activated
-    environment = {
-        **os.environ,
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
-    }
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     command = ["sh", "workflow/run", *_with_settings(list(arguments), options)]
-    sys.exit(subprocess.call(command, cwd=place, env=environment))
+    sys.exit(subprocess.call(command, cwd=place, env={**os.environ, "PATH": path}))
 
 
 def _with_settings(arguments: list[str], options: dict[str, Any]) -> list[str]:

@@ -3,7 +3,8 @@
 It covers the named modules and every module of the project that these import, each as its syntax tree. Words are no
 part of it: comments, docstrings, the texts of errors and of log lines, the modules in `DESCRIPTIONS`. Nor are places:
 an import counts by the imported name and the code of the module that defines it, so that a module may move or get
-another name, and by its name alone where a stub says that it is another package's. A package's `__init__` counts where something is imported that it defines itself.
+another name, and by its name alone where a stub says that it is another package's. A package's `__init__` counts where
+something is imported that it defines itself.
 """
 
 import ast
