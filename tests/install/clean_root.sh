@@ -9,8 +9,8 @@
 # AS: who runs it, of "root user umask"    SUITE: Debian's (default: that of this machine)    PYTHON: default python3
 # WHEELS: a folder that pip may look into, as for a build of torch for the CPU (default: the index alone)
 #
-# The mirror is that of apt here. Of this machine's settings the root gets names of hosts, proxies, the certificates that
-# PIP_CERT or SSL_CERT_FILE names, and PIP_INDEX_URL.
+# The mirror is that of apt here. Of this machine's settings the root gets names of hosts, proxies, the certificates
+# that PIP_CERT or SSL_CERT_FILE names, and PIP_INDEX_URL.
 set -eu
 cd "$(dirname "$0")/../.."
 [ "$(id -u)" = 0 ] || { echo "only root can make a root; run it by sudo" >&2; exit 2; }
@@ -27,8 +27,7 @@ fi
 
 if [ ! -e "$ROOT/usr/bin/make" ]; then
   debootstrap --variant=minbase --include=ca-certificates,gcc,libc6-dev,make,python3,python3-pip,python3-venv \
-    "$SUITE" "$ROOT" "$MIRROR" > "$ROOT.log" 2>&1 || { tail "$ROOT.log" >&2; exit 1; }
-  rm -f "$ROOT.log"
+    "$SUITE" "$ROOT" "$MIRROR" > /dev/null || { tail "$ROOT/debootstrap/debootstrap.log" >&2; exit 1; }
   chroot "$ROOT" useradd --create-home reader
 fi
 cp -L /etc/resolv.conf /etc/hosts "$ROOT/etc/"
@@ -39,7 +38,8 @@ CERTIFICATES=${PIP_CERT:-${SSL_CERT_FILE:-}}
 # In namespaces of their own, so that processes and mounts end with the command.
 inside() { # user, umask, folder, command
   env --ignore-environment PATH=/usr/bin:/bin:/usr/sbin:/sbin LANG=C.UTF-8 \
-    ${http_proxy:+"http_proxy=$http_proxy"} ${https_proxy:+"https_proxy=$https_proxy"} ${no_proxy:+"no_proxy=$no_proxy"} \
+    ${http_proxy:+"http_proxy=$http_proxy"} ${https_proxy:+"https_proxy=$https_proxy"} \
+    ${no_proxy:+"no_proxy=$no_proxy"} \
     ${PIP_INDEX_URL:+"PIP_INDEX_URL=$PIP_INDEX_URL"} ${CERTIFICATES:+PIP_CERT=/etc/ssl/certificates.pem} \
     ${WHEELS:+PIP_FIND_LINKS=/wheels} \
     unshare --mount --pid --fork sh -c '
