@@ -142,8 +142,8 @@ test-slurm: $(VENV)/slurm ## runs on a SLURM cluster of one node, which it start
 
 # CuPy for its names alone, and NVRTC; in a folder of their own, where no other test finds them. Without them the tests
 # that need them are skipped, and the next call looks for them again.
-$(VENV)/cuda: $(VENV)/ready requirements-cuda.lock
-	@sed -nE '/^(cupy-cuda13x|cuda-pathfinder|nvidia-cuda-nvrtc)==/,/[^\]$$/p' requirements-cuda.lock | \
+$(VENV)/cuda: $(VENV)/ready requirements-cuda.lock requirements-nvrtc.lock
+	@sed -nE '/^(cupy-cuda13x|cuda-pathfinder)==/,/[^\]$$/p' requirements-cuda.lock | cat - requirements-nvrtc.lock | \
 	  $(LOCKED) --upgrade --target $@ --requirement /dev/stdin \
 	  || echo "no wheels of CuPy and NVRTC here: kernels are not compiled, names are not compared"
 

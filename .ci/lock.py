@@ -5,6 +5,7 @@ wheel that lies on one machine can't hide what others would get.
 """
 
 import argparse
+import itertools
 import os
 import re
 import subprocess
@@ -26,7 +27,10 @@ EVERYWHERE = {  # the parts of the marker that pyproject.toml has for all of the
     "python_full_version < '3.14'",
     "sys_platform == 'linux'",
 }
-BASE, TORCH, FLOWER = "requirements.lock", "requirements-torch.lock", "requirements-flower.lock"
+BASE, TORCH = "requirements.lock", "requirements-torch.lock"
+# Flower needs other versions of a few packages, and tests compile with a newer NVRTC than torch's. All other locks can be
+# installed together.
+FLOWER, NVRTC = APART = ("requirements-flower.lock", "requirements-nvrtc.lock")
 OF_TORCH = re.compile(r"(cuda|nvidia)-|(torch|triton)==")  # torch, and what a build of it for the CPU has no use for
 EXTRAS = {  # by lock: the extras of which it has what requirements.lock lacks
     BASE: ("test",),
@@ -40,6 +44,7 @@ EXTRAS = {  # by lock: the extras of which it has what requirements.lock lacks
 ALONE = {  # by lock: packages that it has without what they need
     "requirements-bench.lock": ("srrcomp",),  # whose build needs torch
     "requirements-build.lock": ("setuptools",),
+    NVRTC: ("nvidia-cuda-nvrtc",),
     "requirements-uv.lock": ("uv",),
 }
 LOCKS = tuple(dict.fromkeys((*EXTRAS, *ALONE)))
@@ -56,31 +61,32 @@ def main() -> None:
     locked = {name: read((ROOT / name).read_text(encoding="utf-8")) for name in LOCKS}
     found = resolve(locked)
     wrong = [line for name in LOCKS for line in differences(name, locked[name], found[name])]
-    together = [name for name in LOCKS if name != FLOWER]
+    sets = [*([name] for name in APART), [name for name in LOCKS if name not in APART]]
     with ThreadPoolExecutor() as pool:  # which wait for the index
-        list(pool.map(find_wheels, PYTHONS * 2, [[FLOWER]] * len(PYTHONS) + [together] * len(PYTHONS)))
+        list(pool.map(find_wheels, *zip(*itertools.product(PYTHONS, sets), strict=True)))
     print("\n".join(wrong or [f"{len(LOCKS)} locks resolve for Python {', '.join(PYTHONS)}"]))
     sys.exit(1 if wrong else 0)
 
 
 def resolve(locked: dict[str, Entries]) -> dict[str, Entries]:
-    """The entries of each lock: at the locked versions, or at the newest where nothing is locked.
-
-    All locks but that of Flower, which needs other versions of a few packages, can be installed together.
-    """
-    pins = [line for name in LOCKS if name != FLOWER for line in locked.get(name, {})]
-    pins = pins or [*compiled(extras=[one for name, extras in EXTRAS.items() if name != FLOWER for one in extras])]
+    """The entries of each lock: at the locked versions, or at the newest where nothing is locked."""
+    together = [extra for name, extras in EXTRAS.items() if name not in APART for extra in extras]
+    pins = [line for name in LOCKS if name not in APART for line in locked.get(name, {})] or [
+        *compiled(extras=together)
+    ]
     tested = compiled(pins, EXTRAS[BASE])
     made = {BASE: {line: hashes for line, hashes in tested.items() if not OF_TORCH.match(line)}}
     made[TORCH] = {line: tested[line] for line in tested.keys() - made[BASE].keys()}
     base = {pin(line) for line in made[BASE]}
-    own = [*locked.get(FLOWER, {})]
-    theirs = {pin(line).partition("==")[0] for line in own}
-    flower = [*own, *(line for line in made[BASE] if locked and pin(line).partition("==")[0] not in theirs)]
     for name in LOCKS[2:]:
-        found = compiled(flower if name == FLOWER else pins, EXTRAS[name]) if name in EXTRAS else {}
+        these = pins
+        if name in APART:
+            own = [*locked.get(name, {})]
+            named = {line.partition("==")[0] for line in own}
+            these = [*own, *(line for line in made[BASE] if own and line.partition("==")[0] not in named)]
+        found = compiled(these, EXTRAS[name]) if name in EXTRAS else {}
         made[name] = {line: hashes for line, hashes in found.items() if pin(line) not in base}
-        made[name] |= compiled(pins, alone=ALONE[name]) if name in ALONE else {}
+        made[name] |= compiled(these, alone=ALONE[name]) if name in ALONE else {}
     return made
 
 

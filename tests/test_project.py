@@ -80,7 +80,7 @@ def test_every_dependency_has_bounds_that_hold_its_pin() -> None:
 
 def test_torch_and_cuda_have_locks_of_their_own() -> None:
     """The other locks have nothing that a build of torch for the CPU does without; CuPy's goes with torch's."""
-    for name in {*LOCKS} - {"requirements-torch.lock", "requirements-cuda.lock"}:
+    for name in {*LOCKS} - {f"requirements-{one}.lock" for one in ("torch", "cuda", "nvrtc")}:
         assert not [one for one in pins(name) if re.match("cuda|cupy|nvidia|torch|triton", one)]
     ours, theirs = pins("requirements-torch.lock"), pins("requirements-cuda.lock")
     assert all(ours.get(name, version) == version for name, version in theirs.items())
