@@ -28,8 +28,8 @@ EVERYWHERE = {  # the parts of the marker that pyproject.toml has for all of the
     "sys_platform == 'linux'",
 }
 BASE, TORCH = "requirements.lock", "requirements-torch.lock"
-# Flower needs other versions of a few packages, and tests compile with a newer NVRTC than torch's. All other locks can be
-# installed together.
+# Flower needs other versions of a few packages, and tests compile with a newer NVRTC than torch's. All other locks can
+# be installed together.
 FLOWER, NVRTC = APART = ("requirements-flower.lock", "requirements-nvrtc.lock")
 OF_TORCH = re.compile(r"(cuda|nvidia)-|(torch|triton)==")  # torch, and what a build of it for the CPU has no use for
 EXTRAS = {  # by lock: the extras of which it has what requirements.lock lacks
