@@ -1,4 +1,4 @@
-# `make results` and `make test` need Python 3.11 or newer, pip, gcc and make; nothing else.
+# `make results` and `make test` need Python 3.11, 3.12 or 3.13, pip, gcc and make; nothing else.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -9,20 +9,32 @@ export PATH := $(if $(filter /%,$(VENV)),,$(CURDIR)/)$(BIN):$(PATH)
 
 .DELETE_ON_ERROR:
 .PHONY: results paper keep report site test-site check test tests fuzz test-cuda test-flower test-slurm browser carry \
-	lint style types layers workflow bench lock clean help
+	lint style types layers workflow bench resolve lock clean help
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST)
 
-# Python compiles what it imports, an eighth of what is there; pip would compile all of it, for most of a minute.
-$(VENV)/ready: pyproject.toml requirements.lock
-	@$(PYTHON) -c 'import sys; sys.exit("sketchbench needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
+# Exactly what a lock has, its hashes compared, and nothing that pip would add. Python compiles what it imports, an
+# eighth of what is there; pip would compile all of it, for most of a minute.
+INSTALL := $(BIN)/python -m pip --quiet --disable-pip-version-check install --no-deps --no-build-isolation --no-compile
+LOCKED := $(INSTALL) --require-hashes --use-pep517
+TORCH := $(shell sed -n 's/^torch==\([0-9.]*\).*/\1/p' requirements-torch.lock)
+
+# Where pip's own settings (an extra index, a folder of wheels) offer a build of torch of their own, as 2.13.0+cpu, that
+# is taken, which needs nothing of CUDA. Its hash is the index's affair. Everything else is locked.
+$(VENV)/ready: pyproject.toml requirements.lock requirements-build.lock requirements-torch.lock
+	@$(PYTHON) -c 'import sys; sys.exit("sketchbench needs Python 3.11, 3.12 or 3.13; choose one: make PYTHON=python3.12" \
+	  if not (3, 11) <= sys.version_info < (3, 14) else 0)'
 	@$(PYTHON) -c 'import os, re, sys; path = os.path.abspath(sys.argv[1]); \
 	  sys.exit(f"pip takes no path with : $$ {{ }} or broken UTF-8, as {path!a}; rename it, or add VENV=FOLDER" \
 	  if re.search("[:$${}]", path) or re.search("[\ud800-\udfff]", os.getcwd()) else 0)' "$(VENV)"
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint requirements.lock \
-		--editable '.[test]'
+	$(LOCKED) --requirement requirements-build.lock
+	$(LOCKED) --requirement requirements.lock
+	@build=$$($(BIN)/python -m pip index versions torch 2>/dev/null | tr -d , | tr ' ' '\n' | grep -m1 '^$(TORCH)+'); \
+	  echo "torch $${build:-$(TORCH)}"; \
+	  if [ "$$build" ]; then $(INSTALL) "torch==$$build"; else $(LOCKED) --requirement requirements-torch.lock; fi
+	$(INSTALL) --editable .
 	touch $@
 
 results: $(VENV)/ready ## run every study at the quick scale, and write reports/
@@ -40,20 +52,14 @@ keep: ## keep the records of trainings and attacks that took hours, to be commit
 report: results ## bundle tables and figures into reports/report.html
 	python -m snakemake --report reports/report.html
 
-$(VENV)/site: $(VENV)/ready
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock \
-		--editable '.[test,site]'
+$(VENV)/site: $(VENV)/ready requirements-site.lock
+	$(LOCKED) --requirement requirements-site.lock
 	touch $@
 
 site: $(VENV)/site ## build reports/site from the reports that are there
 	@python -m sketchbench site $(ARGS)
 
-$(VENV)/test-site: $(VENV)/site
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock \
-		--editable '.[test,site,test-site]'
-	touch $@
-
-browser: $(VENV)/test-site
+browser: $(VENV)/site
 	@python tests/site/browser/launch.py
 
 test-site: browser site ## the site in a browser: Debian's package chromium, or CHROMIUM=its path
@@ -97,11 +103,8 @@ workflow: $(VENV)/ready
 
 # srrcomp is built by the torch that is here, as pip would fetch a second one for it; with a GPU in sight its build asks
 # for a file that its archive lacks.
-$(VENV)/bench: $(VENV)/ready
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock \
-		--editable '.[test,bench]'
-	CUDA_VISIBLE_DEVICES= $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
-		--no-build-isolation --constraint requirements.lock srrcomp
+$(VENV)/bench: $(VENV)/ready requirements-bench.lock
+	CUDA_VISIBLE_DEVICES= $(LOCKED) --requirement requirements-bench.lock
 	touch $@
 
 # Rounds enough for a stable minimum. The table of a GPU has a name of its own, and what could be timed is in it also
@@ -119,12 +122,11 @@ bench: $(VENV)/bench ## time kernels, recoveries and other libraries, into repor
 # Flower and what it needs beside the lock, or in other versions, have a folder of their own. The tests have workers in
 # their own process; Ray, which is as large as all others together, is for RAY=1.
 $(VENV)/flower: $(VENV)/ready requirements-flower.lock
-	grep -v '^ray=' requirements-flower.lock | $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
-		--upgrade --target $@ --requirement /dev/stdin
+	sed '/^ray==/,/[^\]$$/d' requirements-flower.lock | $(LOCKED) --upgrade --target $@ --requirement /dev/stdin
 
 $(VENV)/flower/ray: $(VENV)/flower
-	grep '^ray=' requirements-flower.lock | $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
-		--upgrade --target $(VENV)/flower --requirement /dev/stdin
+	sed -n '/^ray==/,/[^\]$$/p' requirements-flower.lock | \
+	  $(LOCKED) --upgrade --target $(VENV)/flower --requirement /dev/stdin
 	touch $@
 
 test-flower: $(VENV)/flower$(if $(RAY),/ray) ## clients and server in Flower, and its simulation; RAY=1: on Ray as well
@@ -132,18 +134,17 @@ test-flower: $(VENV)/flower$(if $(RAY),/ray) ## clients and server in Flower, an
 		tests/integrations/test_flower.py $(ARGS)
 
 # The plugin has a folder of its own: where Snakemake finds it, every start of Snakemake imports pandas.
-$(VENV)/slurm: $(VENV)/ready
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock --no-deps --target $@ \
-		snakemake-executor-plugin-slurm snakemake-executor-plugin-slurm-jobstep
+$(VENV)/slurm: $(VENV)/ready requirements-slurm.lock
+	$(LOCKED) --upgrade --target $@ --requirement requirements-slurm.lock
 
 test-slurm: $(VENV)/slurm ## runs on a SLURM cluster of one node, which it starts; needs root, slurm-wlm and munge
 	PYTHONPATH="$$PWD/$(VENV)/slurm" python -m pytest -p no:xdist -m slurm tests/slurm $(ARGS)
 
 # CuPy for its names alone, and NVRTC; in a folder of their own, where no other test finds them. Without them the tests
 # that need them are skipped, and the next call looks for them again.
-$(VENV)/cuda: $(VENV)/ready
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock --no-deps \
-		--upgrade --target $@ cupy-cuda13x cuda-pathfinder nvidia-cuda-nvrtc \
+$(VENV)/cuda: $(VENV)/ready requirements-cuda.lock requirements-nvrtc.lock
+	@sed -nE '/^(cupy-cuda13x|cuda-pathfinder)==/,/[^\]$$/p' requirements-cuda.lock | cat - requirements-nvrtc.lock | \
+	  $(LOCKED) --upgrade --target $@ --requirement /dev/stdin \
 	  || echo "no wheels of CuPy and NVRTC here: kernels are not compiled, names are not compared"
 
 test-cuda: $(VENV)/cuda ## the CUDA kernels without a GPU: compiled, and the tests marked gpu on an emulated device
@@ -162,18 +163,16 @@ carry: ## write results/carried.tar.gz, at most 64 MiB: all files that a machine
 	@tar -tzf results/carried.tar.gz | cut -d/ -f1 | uniq -c && du -h results/carried.tar.gz
 	@[ $$(stat -c %s results/carried.tar.gz) -le 67108864 ] || { echo "more than 64 MiB can't be carried"; exit 1; }
 
-BY_HAND := ^(cuda|cupy|nvidia|srrcomp|torch|triton)
-
-lock: ## renew requirements.lock from the newest releases, and requirements-flower.lock of what Flower adds to it
+.lock/ready: requirements-uv.lock
 	$(PYTHON) -m venv .lock
-	.lock/bin/python -m pip install --quiet --editable '.[test,bench,site,test-site,slurm]'
-	{ .lock/bin/python -m pip freeze --exclude-editable | grep -vE "$(BY_HAND)"; \
-		grep -E "$(BY_HAND)" requirements.lock; } | sort -f > .lock/new
-	mv .lock/new requirements.lock
-	.lock/bin/python -m pip install --quiet --editable '.[flower]'
-	.lock/bin/python -m pip freeze --exclude-editable | grep -vE "$(BY_HAND)" | grep -vxFf requirements.lock | \
-		sort -f > requirements-flower.lock
-	rm -rf .lock
+	.lock/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-uv.lock
+	touch $@
+
+resolve: .lock/ready ## whether the index has what the locks say, for each Python; downloads nothing, 1 minute
+	.lock/bin/python .ci/lock.py --check
+
+lock: .lock/ready ## renew all requirements*.lock from the newest releases
+	.lock/bin/python .ci/lock.py
 
 clean: ## remove .venv, logs and results, those of days as well (make keep first)
 	rm -rf $(VENV) .snakemake results logs

@@ -1,4 +1,5 @@
-"""What pyproject.toml can't say: a wheel has conf/ and the schemas inside the package (see `digest.HOME`)."""
+"""What pyproject.toml can't say: a wheel has conf/, the schemas and the published reports inside the package (see
+`project.HOME`), but for the reports' figures and records, which nothing in the package reads."""
 
 import shutil
 from pathlib import Path
@@ -6,15 +7,24 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
+FOLDERS = ("conf", "workflow/schemas")
+REPORTS = ("*.csv", "*.seal", "*.md", "tables/*.csv", "tables/*.seal", "tables/origin/*")
+
 
 class WithConfigs(build_py):
-    """The modules, and the configs beside them; an editable install takes these from the checkout."""
+    """The modules, and what is beside them; an editable install takes these from the checkout."""
 
     def run(self) -> None:
         super().run()
-        if not self.editable_mode:
-            for folder in ("conf", "workflow/schemas"):
-                shutil.copytree(folder, Path(self.build_lib, "sketchbench", folder), dirs_exist_ok=True)
+        if self.editable_mode:
+            return
+        package = Path(self.build_lib, "sketchbench")
+        for folder in FOLDERS:
+            shutil.copytree(folder, package / folder, dirs_exist_ok=True)
+        for scale in ("reports", "reports/paper"):
+            for file in (file for kind in REPORTS for file in Path(scale).glob(kind)):
+                (package / file).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(file, package / file)
 
 
 setup(cmdclass={"build_py": WithConfigs})

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from sketchbench.project import PACKAGE
+from sketchbench.run import digest
 from sketchbench.run.digest import code_digest
 
 
@@ -49,6 +51,28 @@ def test_relative_imports_are_followed(folder: Path) -> None:
     before = code_digest(["package"], (folder,))
     (folder / "package" / "leaf.py").write_text("y = 3\n")
     assert code_digest(["package"], (folder,)) != before
+
+
+def test_a_name_that_a_stub_passes_on_counts_as_imported_from_there(folder: Path) -> None:
+    """So that a module may do without a large package, of which it needs the name of a type alone."""
+    (folder / "middle.py").write_text("from numbers import Number\n")
+    before = code_digest(["top"], (folder,))
+    (folder / "middle.py").write_text("from types_alone import Number\n")
+    (folder / "types_alone.py").write_text("from typing import Any\n\nNumber = Any\n")
+    assert code_digest(["top"], (folder,)) != before
+    (folder / "types_alone.pyi").write_text("from numbers import Number as Number\n")
+    assert code_digest(["top"], (folder,)) == before
+    (folder / "types_alone.pyi").write_text("from decimal import Decimal as Number\n")
+    assert code_digest(["top"], (folder,)) != before
+
+
+def test_what_lies_beside_the_package_is_no_code_of_ours(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the package is installed, all others are beside it."""
+    (folder / PACKAGE.name).mkdir()
+    (folder / PACKAGE.name / "__init__.py").write_text("")
+    (folder / PACKAGE.name / "mine.py").write_text("import middle\n")
+    monkeypatch.setattr(digest, "PROJECT", folder)
+    assert list(digest.CodeDigest().files((f"{PACKAGE.name}.mine",))) == [folder / PACKAGE.name / "mine.py"]
 
 
 def test_empty_and_broken_files(folder: Path) -> None:

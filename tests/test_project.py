@@ -10,6 +10,8 @@ import pytest
 import yaml
 from all_claims import CLAIMS
 from hydra.utils import get_class
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).parents[1]
 CONF = ROOT / "conf"
@@ -25,25 +27,63 @@ NUMBERS = {
 }
 
 
+LOCKS = sorted(path.name for path in ROOT.glob("requirements*.lock"))
+ENTRY = re.compile(
+    r"([A-Za-z0-9._-]+)==([0-9][A-Za-z0-9._]*)( ; python_full_version (<|>=) '[0-9.]+')?( sha256:[0-9a-f]{64})+"
+)
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+
+
 def _name(text: str) -> str:
     return re.sub(r"[-_.]+", "-", re.split(r"[\[<>=]", text)[0]).lower()
 
 
+def entries(name: str) -> list[str]:
+    """The entries of a lock, each in one line: the pin, and the hashes of its files."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    return [entry.replace("\\\n    --hash=", "").strip() for entry in re.split(r"\n(?=\S)", text)]
+
+
 def pins(name: str = "requirements.lock") -> dict[str, str]:
-    lines = (ROOT / name).read_text().split()
-    return {_name(name): version for name, _, version in (line.partition("==") for line in lines)}
+    return dict(ENTRY.fullmatch(entry).groups()[:2] for entry in entries(name))
 
 
-@pytest.mark.parametrize("name", ["requirements.lock", "requirements-flower.lock"])
-def test_the_locks_are_exact_and_name_no_index(name: str) -> None:
-    for line in (ROOT / name).read_text().splitlines():
-        assert re.fullmatch(r"[A-Za-z0-9._-]+==[0-9][A-Za-z0-9._+]*", line), line
+def wanted(*extras: str) -> set[str]:
+    """The names of what extras and the package itself ask for, through extras that extras have."""
+    asked = [Requirement(one) for one in chain(PROJECT["dependencies"], *(EXTRAS[extra] for extra in extras))]
+    own = [one for one in asked if one.name == "sketchbench"]
+    return {_name(one.name) for one in asked if one not in own}.union(*(wanted(*one.extras) for one in own))
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_the_locks_are_exact_with_hashes_and_name_no_index(name: str) -> None:
+    for entry in entries(name):
+        assert ENTRY.fullmatch(entry), entry
 
 
 def test_every_dependency_is_pinned() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = project["dependencies"] + list(chain(*project["optional-dependencies"].values()))
-    assert {_name(name) for name in wanted} <= pins().keys() | pins("requirements-flower.lock").keys()
+    assert wanted(*EXTRAS) <= set().union(*map(pins, LOCKS))
+    assert wanted("test") <= pins().keys() | pins("requirements-torch.lock").keys()
+    assert pins("requirements-build.lock")["setuptools"] == pins()["setuptools"]
+
+
+def test_every_dependency_has_bounds_that_hold_its_pin() -> None:
+    pinned = {name: version for lock in LOCKS for name, version in pins(lock).items()} | pins()
+    for one in chain(PROJECT["dependencies"], *EXTRAS.values()):
+        asked = Requirement(one)
+        if asked.name != "sketchbench":
+            assert {bound.operator for bound in asked.specifier} == {">=", "<"}, one
+            assert asked.specifier.contains(pinned[_name(asked.name)]), one
+    assert {bound.operator for bound in SpecifierSet(PROJECT["requires-python"])} == {">=", "<"}
+
+
+def test_torch_and_cuda_have_locks_of_their_own() -> None:
+    """The other locks have nothing that a build of torch for the CPU does without; CuPy's goes with torch's."""
+    for name in {*LOCKS} - {f"requirements-{one}.lock" for one in ("torch", "cuda", "nvrtc")}:
+        assert not [one for one in pins(name) if re.match("cuda|cupy|nvidia|torch|triton", one)]
+    ours, theirs = pins("requirements-torch.lock"), pins("requirements-cuda.lock")
+    assert all(ours.get(name, version) == version for name, version in theirs.items())
 
 
 def test_the_lock_of_flower_adds_or_changes() -> None:
@@ -57,7 +97,7 @@ def test_the_lock_of_flower_adds_or_changes() -> None:
 def test_pages_were_run_with_the_pinned_versions(name: str, count: int) -> None:
     page = (ROOT / "docs" / "howto" / f"{name}.md").read_text(encoding="utf-8")
     said = re.search(r"^Run with .*", page, re.MULTILINE)[0].partition(" on Python")[0]
-    pinned = pins() | pins("requirements-flower.lock")
+    pinned = pins() | pins("requirements-torch.lock") | pins("requirements-flower.lock")
     versions = re.findall(r"([\w-]+) (\d+(?:\.\d+)+)", said)
     assert len(versions) == count
     assert all(f"{pinned[_name(one)]}.".startswith(f"{version}.") for one, version in versions)
@@ -65,15 +105,13 @@ def test_pages_were_run_with_the_pinned_versions(name: str, count: int) -> None:
 
 def test_conda_has_the_same_pins() -> None:
     environment = yaml.safe_load((ROOT / "environment.yml").read_text())
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = project["dependencies"] + project["optional-dependencies"]["test"]
     listed = dict(
         line.partition("=")[::2]
         for line in environment["dependencies"]
         if isinstance(line, str) and "=" in line and not line.startswith("python=")
     )
-    names = {_name(name): CONDA.get(_name(name), _name(name)) for name in wanted}
-    assert listed == {names[name]: pins()[name] for name in names}
+    pinned = pins("requirements-torch.lock") | pins()
+    assert listed == {CONDA.get(name, name): pinned[name] for name in wanted("test")}
 
 
 def test_every_number_has_a_claim() -> None:
@@ -102,7 +140,7 @@ def test_lines_are_short() -> None:
         path = ROOT / name
         if (
             name.startswith(("reports/", "sketchbench/site/vendor/"))
-            or name in ("requirements.lock", "tests/cuda/emulated/cupy/names.json")
+            or name == "tests/cuda/emulated/cupy/names.json"
             or not path.is_file()
         ):
             continue

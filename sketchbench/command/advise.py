@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from sketchbench.command.group import FOLDER, OneOf
+from sketchbench.project import reports
 from sketchbench.report.evidence import transfer
 from sketchbench.report.frontier.advise import FRONTIERS, Question, advise, read_frontiers, table, to_json
 from sketchbench.report.frontier.cells import WAYS
@@ -69,7 +70,7 @@ def command(
     own = [scale.reports / "frontier.csv" for scale in transfer.places(folder)] if folder else []
     if folder and not own:
         raise FileNotFoundError(f"{folder / 'reports'} has no frontier; run sketchbench frontier --folder {folder}")
-    places = frontier or own or [path for path in FRONTIERS if path.exists()] or FRONTIERS[:1]
+    places = frontier or own or [path for path in map(reports, FRONTIERS) if path.exists()] or FRONTIERS[:1]
     answer = advise(question, read_frontiers(places))
     if as_json:
         print(json.dumps(to_json(question, answer), ensure_ascii=False, indent=1))

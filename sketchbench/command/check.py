@@ -10,6 +10,7 @@ import click
 
 from sketchbench.command.group import FOLDER
 from sketchbench.files import check_writable, write_text
+from sketchbench.project import reports
 from sketchbench.report.claim import page, reproduction
 from sketchbench.report.claim.check import (
     Finding,
@@ -77,7 +78,7 @@ def command(
     sketchbench check reports/paper/claims.csv --against before/claims.csv --current
     sketchbench check --strict
     """
-    verdicts = verdicts or (folder / "reports" / "quick" if folder else Path("reports")) / "claims.csv"
+    verdicts = verdicts or (folder / "reports" / "quick" if folder else reports("reports")) / "claims.csv"
     if markdown:
         check_writable(markdown, lambda path: path.read_text(encoding="utf-8").index(" verdicts, "))
     rows = read_verdicts(verdicts)

@@ -15,7 +15,7 @@ from sketchbench.command.group import FOLDER, OneOf
 from sketchbench.config.composition import METHODS, PARTS
 from sketchbench.files import check_writable, display_path, write_text
 from sketchbench.inspection.files import RESERVED
-from sketchbench.project import CONF, HOME, PROJECT
+from sketchbench.project import CONF, checkout
 
 TEXTS = Path(__file__).parent / "templates"
 TASK = "task"
@@ -47,13 +47,8 @@ def command(kind: str, name: str, folder: Path | None) -> None:
     """
     if kind == TASK and folder:
         raise click.UsageError("--folder is for methods: a task is a part of the project; leave it out")
-    if kind == TASK and HOME != PROJECT:
-        raise FileNotFoundError(
-            "a task is a part of the project, and this package is not in a checkout of it: `git clone` the project,"
-            " `pip install -e .` there, and run this again"
-        )
     own = folder or Path("mine")
-    paths = write(kind, name, PROJECT if kind == TASK else own)
+    paths = write(kind, name, checkout("a new task, which is a part of the project,") if kind == TASK else own)
     print(f"{', '.join(map(display_path, paths))}: a {kind} that works. Make it yours, then:")
     if kind == TASK:
         print(f"  sketchbench run task={name}")

@@ -12,6 +12,7 @@ import sys
 import traceback
 from typing import Any, Protocol
 
+from sketchbench.command.extras import missing
 from sketchbench.errors import MISTAKES, FolderError, message, one_line
 from sketchbench.files import parse_json
 
@@ -48,7 +49,8 @@ def program(main: Main) -> Main:
             print("sketchbench: interrupted", file=sys.stderr)
             sys.exit(INTERRUPTED)
         except (MemoryError, RecursionError, *MISTAKES) as error:
-            lines = map(one_line, str(error).splitlines()) if isinstance(error, FolderError) else [message(error)]
+            lines = [*map(one_line, str(error).splitlines())] if isinstance(error, FolderError) else [message(error)]
+            lines = [remedy] if (remedy := missing(error)) else lines
             sys.exit("\n".join(f"sketchbench: error: {line}" for line in lines))
         except Exception:
             traceback.print_exc()

@@ -1,5 +1,6 @@
 """`sketchbench results`: every study, by Snakemake."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -9,7 +10,7 @@ from typing import Any
 import click
 
 from sketchbench.command.plan import settings
-from sketchbench.project import PROJECT
+from sketchbench.project import checkout
 
 NEEDED = ("workflow/Snakefile", "workflow/run")
 
@@ -31,15 +32,14 @@ def command(arguments: Sequence[str], **options: Any) -> None:
     sketchbench results --folder mine --only mine       your own methods, beside a few others
     sketchbench results --dry-run                       list the jobs, and run none
     """
-    places = [place for place in (Path.cwd(), PROJECT) if all((place / name).is_file() for name in NEEDED)]
-    if not places:
-        raise FileNotFoundError(
-            "no workflow here: it is in a checkout of the project, not in the package; `git clone` the project, and run"
-            " this in its folder"
-        )
+    here = Path.cwd()
+    place = here if all((here / name).is_file() for name in NEEDED) else checkout("the workflow")
     if options["folder"]:
         options["folder"] = options["folder"].absolute()
-    sys.exit(subprocess.call(["sh", "workflow/run", *_with_settings(list(arguments), options)], cwd=places[0]))
+    # `python` in the workflow is this one, also where its environment is not activated
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    command = ["sh", "workflow/run", *_with_settings(list(arguments), options)]
+    sys.exit(subprocess.call(command, cwd=place, env={**os.environ, "PATH": path}))
 
 
 def _with_settings(arguments: list[str], options: dict[str, Any]) -> list[str]:

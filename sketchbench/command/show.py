@@ -13,7 +13,7 @@ from sketchbench.command.group import FOLDER, OneOf
 from sketchbench.config import commands
 from sketchbench.parameters import choose
 from sketchbench.plan.selection import places_of
-from sketchbench.project import CONF, PROJECT
+from sketchbench.project import CONF, reports
 from sketchbench.report import seal
 from sketchbench.report.claim import page
 from sketchbench.report.claim.claims import ANY, NOTHING, Claim, read_claims
@@ -72,9 +72,9 @@ def command(claim: str, method: str | None, scale: str | None, folder: Path | No
 
 
 def _reports(scale: str, folder: Path | None) -> Scale:
-    """The reports of a scale: in the user's folder, or else in the current one, or else in the project."""
+    """The reports of a scale: in the user's folder, or else in the current one, or else the published ones."""
     place = Path(places_of(scale, folder, apart=False).reports)
-    return Scale(scale, place if folder or Path("reports").is_dir() else PROJECT / place)
+    return Scale(scale, place if folder else reports(place))
 
 
 def _rows(scale: Scale, claim: str) -> list[Row]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from sketchbench.command.group import FOLDER
-from sketchbench.project import PROJECT
+from sketchbench.project import checkout
 from sketchbench.site.build import build
 
 
@@ -25,4 +25,5 @@ def command(target: Path | None, folder: Path | None) -> None:
     \b
     sketchbench site --target /tmp/site
     """
-    print(build(target or (folder or PROJECT) / "reports" / "site", folder=folder))
+    project = checkout("the site")
+    print(build(target or (folder or project) / "reports" / "site", folder=folder))

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from torch import Tensor
 
 from sketchbench import seeds
 from sketchbench.compressor import door
 from sketchbench.compressor.message import KEY, Layout, Message, Reply, check_layout
+from sketchbench.compressor.tensor import Tensor
 from sketchbench.kernels import Array, Kernels
 from sketchbench.measure.numbers import check_finite
 from sketchbench.parameters import Checked, Count

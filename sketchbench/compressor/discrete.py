@@ -6,16 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-import torch
-from torch import Tensor
-
 from sketchbench.compressor import operators
 from sketchbench.compressor.compressor import At, Compressor, Memory
 from sketchbench.compressor.message import WORD, Message, Reply
 from sketchbench.compressor.packing import from_bits, pack, to_bits, unpack
 from sketchbench.compressor.quantised import in_units
+from sketchbench.compressor.tensor import Tensor
 from sketchbench.kernels import Array
-from sketchbench.model import autograd
 from sketchbench.parameters import Probability, Range
 from sketchbench.privacy import discrete_gaussian, secure_sum
 from sketchbench.privacy.secure_sum import Grid, SecureSum
@@ -145,6 +142,10 @@ class DiscreteSRHT(Compressor):
         return self._unpack(message.parts[CELLS], at.kernels.xp) * (replies[0].content / (self._scale * clients))
 
     def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        import torch
+
+        from sketchbench.model import autograd
+
         sketches = self.operators(operators.on_cpu(at))
         cells = at.kernels.to_numpy(self._cells(message, at, replies)[:, 0])
         return torch.as_tensor(cells.astype("float32")), lambda x: autograd.sketch(sketches, x)

@@ -6,14 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import torch
-from torch import Tensor
-
 from sketchbench import kernels as backends
 from sketchbench.compressor.compressor import At, Compressor, Memory
 from sketchbench.compressor.message import WORD, Message, Reply
+from sketchbench.compressor.tensor import Tensor
 from sketchbench.kernels import Array
-from sketchbench.model import autograd
 from sketchbench.sketch.family import Family, SizeError
 from sketchbench.sketch.operator import Sketch
 
@@ -55,6 +52,10 @@ class SketchedUpdate(Compressor):
         return Message({"cells": self.operators(at).sketch(x, check_finite=False)})
 
     def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        import torch
+
+        from sketchbench.model import autograd
+
         operators = self.operators(on_cpu(at))
         cells = torch.as_tensor(at.kernels.to_numpy(message.parts["cells"][:, 0]))
         return cells, lambda x: autograd.sketch(operators, x)

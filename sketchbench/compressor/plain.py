@@ -4,11 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import torch
-from torch import Tensor
-
 from sketchbench.compressor.compressor import At, Compressor, Memory
 from sketchbench.compressor.message import Message, Reply
+from sketchbench.compressor.tensor import Tensor
 from sketchbench.kernels import Array
 
 
@@ -35,4 +33,6 @@ class Plain(Compressor):
         return message.parts["values"]
 
     def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        import torch
+
         return torch.as_tensor(at.kernels.to_numpy(message.parts["values"][:, 0])), lambda x: x

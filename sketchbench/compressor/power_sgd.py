@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from sketchbench.compressor.compressor import At, Compressor, Feedback, Memory
 from sketchbench.compressor.message import WORD, Message, Reply, Table
+from sketchbench.compressor.tensor import Tensor
 from sketchbench.kernels import Array, Kernels
 from sketchbench.sketch.draws import ENTRIES
 
@@ -149,6 +148,7 @@ class PowerSGD(Compressor):
 
     def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
         """The view of both phases. The replies contain P̂; random columns of Q follow from the key alone."""
+        import torch
 
         def tensor(array: Array) -> Tensor:
             return torch.as_tensor(at.kernels.to_numpy(array))

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from sketchbench.compressor import door
 from sketchbench.compressor.compressor import At, Compressor, Feedback, Memory
 from sketchbench.compressor.message import WORD, Message, Reply
 from sketchbench.compressor.packing import from_bits, pack, packed_nbytes, to_bits, unpack
+from sketchbench.compressor.tensor import Tensor
 from sketchbench.kernels import Array
 from sketchbench.sketch.draws import SIGNS
 
@@ -35,6 +34,8 @@ class Quantised(Compressor):
     adds_up: ClassVar[bool] = False
 
     def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        import torch
+
         return torch.as_tensor(at.kernels.to_numpy(self.decode(message, at, replies)[:, 0])), lambda x: x
 
 
@@ -99,6 +100,8 @@ class Levels(Quantised):
 
     def surprisal(self, message: Message, at: At, replies: Sequence[Reply]) -> Callable[[Tensor], Tensor]:
         """Rounding gives a level with the probability 1 - |s x/‖x‖ - level|, and the norm is sent."""
+        import torch
+
         rounded = torch.as_tensor(at.kernels.to_numpy(self.decode(message, at, replies)[:, 0]))
         norms = torch.as_tensor(at.kernels.to_numpy(message.parts["norm"][:, 0])).clamp_min(TINY)
 
@@ -232,6 +235,8 @@ class Float16(Quantised):
 
 def _cast(x: Array, dtype: str, at: At) -> Array:
     """x as another type of floating-point numbers. Torch's cast gives what NumPy's does, in a tenth of the time."""
+    import torch
+
     return x.astype(dtype) if at.kernels.NAME == "cupy" else torch.from_numpy(x).to(getattr(torch, dtype)).numpy()
 
 
@@ -266,6 +271,8 @@ class Sign(Quantised):
 
     def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
         """As of `Quantised`, but with tanh in the place of the sign, which makes the map smooth."""
+        import torch
+
         seen, _ = super().lens(message, at, replies)
 
         def predict(x: Tensor) -> Tensor:
@@ -276,6 +283,8 @@ class Sign(Quantised):
 
     def surprisal(self, message: Message, at: At, replies: Sequence[Reply]) -> Callable[[Tensor], Tensor]:
         """Logistic in x over the mean magnitude, which is sent and no secret."""
+        import torch
+
         decoded = torch.as_tensor(at.kernels.to_numpy(self.decode(message, at, replies)[:, 0]))
         mean = torch.as_tensor(at.kernels.to_numpy(message.parts["mean"][:, 0])).clamp_min(TINY)
 

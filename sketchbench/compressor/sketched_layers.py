@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from sketchbench.compressor.compressor import At, Compressor, Memory
 from sketchbench.compressor.message import WORD, Message, Reply
 from sketchbench.compressor.operators import MakeFamily, fit_family, stack
+from sketchbench.compressor.tensor import Tensor
 from sketchbench.kernels import Array
 from sketchbench.sketch.family import Family
 
@@ -126,6 +125,8 @@ class SketchedLayers(Compressor):
         return Reply(step, WORD * sum(part.words for part in self.parts)), memory
 
     def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        import torch
+
         inverses: list[tuple[Part, Tensor | None]] = []
         for part, operator in self._operators(at):
             inverse = None if operator is None else at.kernels.to_numpy(self._inverse(operator, at))

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from sketchbench import kernels as backends
 from sketchbench.compressor.compressor import At, Compressor, Feedback, Memory
 from sketchbench.compressor.message import WORD, Message, Reply, place_type, sparse_nbytes
 from sketchbench.compressor.packing import pack, unpack
 from sketchbench.compressor.prefix_codes import decode_rice, encode_rice, rice_bits
+from sketchbench.compressor.tensor import Tensor
 from sketchbench.kernels import Array
 from sketchbench.sketch.draws import ROWS, Draws
 
@@ -69,6 +68,8 @@ class TopK(Compressor):
         return Reply(step, sparse_nbytes(step)), memory
 
     def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        import torch
+
         values, at_places = (
             torch.as_tensor(at.kernels.to_numpy(part[:, 0]))
             for part in (message.parts["values"], self._places(message, at))
@@ -78,6 +79,8 @@ class TopK(Compressor):
     def surprisal(self, message: Message, at: At, replies: Sequence[Reply]) -> Callable[[Tensor], Tensor]:
         """The values are those of `lens`, and no other entry is larger than the smallest of them; both up to normal
         errors of a share of their root mean square."""
+        import torch
+
         values, look = self.lens(message, at, replies)
         sent = torch.as_tensor(at.kernels.to_numpy(self.decode(message, at, replies)[:, 0])) != 0
         least = values.abs().amin(dim=1, keepdim=True)
@@ -127,6 +130,8 @@ class RandomK(Compressor):
         return Reply(self.decode(message, at, replies).mean(axis=1), WORD * self.k), memory
 
     def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        import torch
+
         places = torch.as_tensor(at.kernels.to_numpy(self._places(at))).long()
         return torch.as_tensor(at.kernels.to_numpy(message.parts["values"][:, 0])), lambda x: x.gather(1, places)
 

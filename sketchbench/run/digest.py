@@ -3,7 +3,8 @@
 It covers the named modules and every module of the project that these import, each as its syntax tree. Words are no
 part of it: comments, docstrings, the texts of errors and of log lines, the modules in `DESCRIPTIONS`. Nor are places:
 an import counts by the imported name and the code of the module that defines it, so that a module may move or get
-another name. A package's `__init__` counts where something is imported that it defines itself.
+another name, and by its name alone where a stub says that it is another package's. A package's `__init__` counts where
+something is imported that it defines itself.
 """
 
 import ast
@@ -13,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sketchbench.project import PROJECT
+from sketchbench.project import PACKAGE, PROJECT
 
 # Modules that describe results and change no number: rewording them makes no run again.
 DESCRIPTIONS = ("sketchbench/measure/column.py",)
@@ -65,13 +66,13 @@ class CodeDigest:
     def identify(self, target: str, folders: tuple[Path, ...] = ()) -> str:
         """A `_target_` as its own name and the code of the file that defines it, wherever that file is; a target in
         another package as it is."""
-        file = self._follow(target, PROJECT, (PROJECT, *folders))
-        return f"{target.rpartition('.')[2]} {parse(file).code}" if file else target
+        found = self._follow(target, PROJECT, (PROJECT, *folders))
+        return f"{target.rpartition('.')[2]} {parse(found).code}" if isinstance(found, Path) else target
 
     def files(self, modules: tuple[str, ...], folders: tuple[Path, ...] = ()) -> dict[Path, str]:
         """The files of all code that modules use, each with the digest that it has there."""
         places = (PROJECT, *folders)
-        waiting = [path for name in modules if (path := self._follow(name, PROJECT, places))]
+        waiting = [path for name in modules if isinstance(path := self._follow(name, PROJECT, places), Path)]
         codes: dict[Path, str] = {}
         while waiting:
             path = waiting.pop()
@@ -87,26 +88,35 @@ class CodeDigest:
         files = []
         for local, name in source.imports:
             file = self._follow(name, path, places)
-            if file is None:
-                links.add((local, name))
+            if isinstance(file, str):
+                links.add((local, file))
             elif file not in self._uncounted:
                 links.add((local, name.rpartition(".")[2] if _defines(file, name) else "", parse(file).code))
                 files.append(file)
         return _sha256([source.code, sorted(links)]), tuple(files)
 
-    def _follow(self, name: str, importer: Path, places: tuple[Path, ...]) -> Path | None:
-        """The file that defines an imported name, through packages that pass it on; None outside all places.
+    def _follow(self, name: str, importer: Path, places: tuple[Path, ...]) -> Path | str:
+        """The file that defines an imported name, through modules that pass it on; outside all places the name that it
+        has there.
 
         Leading dots of a name count from the importer's package.
         """
         dots = len(name) - len(name.lstrip("."))
-        file = self._locate(name[dots:], (importer.parents[dots - 1],) if dots else places)
-        if file and file.name == "__init__.py" and file != importer and _defines(file, name):
-            stub = file.with_suffix(".pyi")  # of a package that imports its names lazily
+        file = self._locate(name[dots:], (importer.parents[dots - 1],) if dots else _places(name, places))
+        if file is None:
+            return name
+        stub = file.with_suffix(".pyi")  # of a module that imports its names lazily, or not at all
+        if (stub.is_file() or file.name == "__init__.py") and file != importer and _defines(file, name):
             for local, origin in parse(stub if stub.is_file() else file).imports:
                 if local == name.rpartition(".")[2]:
-                    return self._follow(origin, file, places) or file
+                    found = self._follow(origin, file, places)
+                    return found if isinstance(found, Path) or stub.is_file() else file
         return file
+
+
+def _places(name: str, places: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Where to look for a name: beside the package only for the package, as that may be the folder of all packages."""
+    return places if name.partition(".")[0] == PACKAGE.name else tuple(place for place in places if place != PROJECT)
 
 
 def locate(name: str, places: tuple[Path, ...]) -> Path | None:

@@ -1,7 +1,10 @@
 """`results` hands its options to Snakemake as settings, and everything else as it is."""
 
+import shutil
 import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +16,18 @@ def called(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     calls: list[list[str]] = []
     monkeypatch.setattr(subprocess, "call", lambda command, **_: calls.append(command) or 0)
     return calls
+
+
+def test_the_workflow_has_the_python_that_asks_for_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Also where its environment is not activated, so that PATH has another Python, or none."""
+    calls: list[dict[str, Any]] = []
+    monkeypatch.setattr(subprocess, "call", lambda _, **options: calls.append(options) or 0)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SystemExit):
+        main(["results"])
+    found = shutil.which("python", path=calls[0]["env"]["PATH"])
+    assert found
+    assert Path(found).samefile(sys.executable)
 
 
 @pytest.mark.parametrize(

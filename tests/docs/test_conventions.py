@@ -44,7 +44,7 @@ def test_citation_has_the_papers_of_the_readme() -> None:
 
 
 def test_the_container_has_the_pinned_versions() -> None:
-    """It leaves installing to the Makefile, which takes the lock for constraints, and names no index."""
+    """It leaves installing to the Makefile, which takes the locks with their hashes, and names no index."""
     text = (ROOT / "Containerfile").read_text(encoding="utf-8")
     image = re.search(r"^FROM python:(\d+)\.(\d+)-slim$", text, re.MULTILINE)
     wanted = re.search(r"(\d+)\.(\d+)", PROJECT["requires-python"])
@@ -52,13 +52,22 @@ def test_the_container_has_the_pinned_versions() -> None:
     assert wanted
     assert image.groups() == wanted.groups()
     assert "RUN make .venv/ready\n" in text
+    assert "ARG PIP_EXTRA_INDEX_URL" in text
     assert not re.search(r"://|--(extra-)?index|pip install", text)
-    recipe = re.search(r"^\$\(VENV\)/ready: (.*\n(?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    assert recipe
-    assert "requirements.lock" in recipe[1].splitlines()[0]
-    installs = [line for line in recipe[1].splitlines() if "pip install" in line]
-    assert installs
-    assert all("--constraint requirements.lock" in line for line in installs)
+
+
+def test_every_install_takes_a_lock_with_its_hashes() -> None:
+    """But for a build of torch that pip's own settings offer, and for the package itself."""
+    text = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
+    assert re.search(r"^LOCKED := \$\(INSTALL\) --require-hashes", text, re.MULTILINE)
+    assert re.search(r"^INSTALL := .* install --no-deps --no-build-isolation", text, re.MULTILINE)
+    recipes = [line for line in text.splitlines() if line.startswith("\t")]
+    assert [line.split() for line in recipes if "pip install" in line and "--require-hashes" not in line] == []
+    assert len([line for line in recipes if "$(LOCKED)" in line]) >= 8
+    unlocked = [one for line in recipes for one in re.findall(r"\$\(INSTALL\) (.*?)(?:;|$)", line)]
+    assert unlocked == ['"torch==$$build"', "--editable ."]
+    ready = re.search(r"^\$\(VENV\)/ready: (.*)$", text, re.MULTILINE)
+    assert {"requirements.lock", "requirements-build.lock", "requirements-torch.lock"} <= set(ready[1].split())
 
 
 def test_the_container_takes_nothing_that_is_made() -> None:

@@ -1,0 +1,32 @@
+"""What to install where a package of an extra is missing."""
+
+from collections.abc import Iterator
+
+# By extra: the modules of its packages that we import; tests compare them with pyproject.toml.
+EXTRAS = {
+    "torch": ("torch",),
+    "workflow": (
+        *("PIL", "hydra", "jsonschema", "matplotlib", "networkx", "omegaconf", "pandas", "pooch", "pyarrow"),
+        *("rich", "seaborn", "skimage", "sklearn", "snakemake", "yaml"),
+    ),
+    "site": ("latex2mathml", "mkdocs"),
+    "opacus": ("opacus",),
+    "flower": ("flwr",),
+    "gpu": ("cupy", "cupyx"),
+}
+
+
+def missing(error: BaseException) -> str | None:
+    """The remedy, in one line, where an error, or one that it was raised from, is that a package of ours is missing."""
+    for raised in _chain(error):
+        if isinstance(raised, ModuleNotFoundError) and raised.name:
+            module = raised.name.partition(".")[0]
+            if extra := next((extra for extra, modules in EXTRAS.items() if module in modules), None):
+                return f"this needs {module}, which is not installed: pip install 'sketchbench[{extra}]'"
+    return None
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__  # also where our own words for it hide it

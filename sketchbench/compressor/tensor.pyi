@@ -1,0 +1,1 @@
+from torch import Tensor as Tensor
