@@ -11,11 +11,13 @@ import click
 
 from sketchbench.command.group import FOLDER, OneOf
 from sketchbench.config import commands
+from sketchbench.config.study import names as study_names
 from sketchbench.parameters import choose
 from sketchbench.plan.selection import places_of
 from sketchbench.project import CONF, reports
 from sketchbench.report import seal
 from sketchbench.report.claim import page
+from sketchbench.report.claim.check import read_times
 from sketchbench.report.claim.claims import ANY, NOTHING, Claim, read_claims
 from sketchbench.report.claim.control import NegativeControl
 from sketchbench.report.claim.state import CODE, commits_behind
@@ -54,13 +56,16 @@ def command(claim: str, method: str | None, scale: str | None, folder: Path | No
     (statement,) = read_claims([known[choose("claim", claim, sorted(known))]])
     places = [_reports(name, folder) for name in ([scale] if scale else SCALES)]
     places += transfer.places(folder) if folder and not scale else []
-    rows = {place: _rows(place, claim) for place in places if (place.reports / "claims.csv").is_file()}
+    rows = {place: _rows(place, statement) for place in places if (place.reports / "claims.csv").is_file()}
     if not rows:
         again = f"sketchbench results --config scale={places[0].name}{commands.own(folder)}"
         raise FileNotFoundError(f"{places[0].reports / 'claims.csv'} is not there; run {again} first")
     if method:
         choose("method", method, {row["method"]: row for own in rows.values() for row in own if row["method"]})
     print("\n".join(_heading(statement)))
+    if statement.on_times and not any(rows.values()):
+        again = f"sketchbench results --studies {','.join(statement.studies)}"
+        print(f"\nA claim on times, which differ from machine to machine; this machine has none yet: run {again}")
     for place, verdicts in rows.items():
         width = max((len(row["label"]) for row in verdicts), default=0)
         for row in [row for row in verdicts if method in (None, row["method"])]:
@@ -77,9 +82,13 @@ def _reports(scale: str, folder: Path | None) -> Scale:
     return Scale(scale, place if folder else reports(place))
 
 
-def _rows(scale: Scale, claim: str) -> list[Row]:
+def _rows(scale: Scale, claim: Claim) -> list[Row]:
+    """The verdicts on a claim; of one on times those of this machine, where it has any."""
     verdicts = read_outcomes(scale)
-    return list(verdicts[verdicts["claim"] == claim].to_dict("records"))
+    times = scale.reports / seal.UNSEALED
+    if claim.on_times and times.is_file():
+        verdicts = read_times(times)
+    return list(verdicts[verdicts["claim"] == claim.id].to_dict("records"))
 
 
 def _heading(claim: Claim) -> Iterator[str]:
@@ -118,9 +127,6 @@ def _evidence(claim: Claim, row: Row) -> Iterator[str]:
     if row["verdict"] == "not run":
         yield row["case"] or "not run at this scale"
         return
-    if math.isnan(row["statistic"]):
-        yield "a time: its numbers differ from run to run, and are in times.csv beside claims.csv"
-        return
     yield draw_interval(row["statistic"], row["low"], row["high"], row["bound"])
     more = [
         f"{name} {page.number(row[name], 3)}" for name in ("slack", "tightness", "loosest") if not math.isnan(row[name])
@@ -128,6 +134,8 @@ def _evidence(claim: Claim, row: Row) -> Iterator[str]:
     trials = f"{row['trials']:,.0f} trials" if row["trials"] else "computed, without trials"
     yield ", ".join([f"statistic {page.numbers(row)}", *more, trials])
     yield f"decided by: {row['case'] or page.ONLY} (study {row['study']})"
+    if not math.isnan(row["flips"]):
+        yield f"with another seed the verdict is another one with a probability of {page.number(row['flips'], 2)}"
     for kind, control in claim.controls_of(row["method"]).items():
         if control or kind == "negative_control":
             yield f"{kind.replace('_', ' ')}: {_control(kind, control, row)}"
@@ -169,16 +177,28 @@ def _origin(claim: Claim, scale: Scale, row: Row, folder: Path | None) -> Iterat
     tables = scale.reports / "tables"
     commits = commits_behind(claim, row["method"], tables) or last_commit(scale.reports / "claims.csv")
     yield f"made by: {dated(commits)}{f'; {row[CODE]}' if row[CODE] else ''}"
-    settings: dict[str, str] = {}
+    settings: dict[str, dict[str, str]] = {}
     for study in claim.studies:
         if (table := tables / f"{study}.csv").is_file():
-            settings |= seal.read(seal.beside(table)).settings
+            settings[study] = dict(seal.read(seal.beside(table)).settings)
             yield f"with: {study}: {made_with(table)}"
-    same = "".join(f" {name}={value}" for name, value in sorted(settings.items(), reverse=True))
     yield "again:"
     if scale.name not in SCALES:
         yield f"  {transfer.command(scale)}"
         return
-    yield f"  {commands.workflow(scale.name, claim.studies)}{commands.own(folder)}{same}"
+    roots = {name: value for study, own in settings.items() for name, value in _root(scale.name, study, own).items()}
+    yield f"  {commands.workflow(scale.name, claim.studies)}{commands.own(folder)}{_options(roots)}"
     if single := commands.single_run(CONF, scale.name, row):
-        yield f"  {single}{f' --folder {shlex.quote(str(folder))}' if folder else ''}{same}"
+        own = _options(settings.get(row["study"], {}))
+        yield f"  {single}{f' --folder {shlex.quote(str(folder))}' if folder else ''}{own}"
+
+
+def _root(scale: str, study: str, settings: Mapping[str, str]) -> dict[str, str]:
+    """The settings of the records of a study as those of a plan, to whose seed a study may add a number."""
+    seed = settings.get("seed", "")
+    added = commands.read_once(CONF, study, scale).seed if seed.isdigit() and study in study_names(CONF) else 0
+    return {**settings, "seed": str(int(seed) - added)} if added else dict(settings)
+
+
+def _options(settings: Mapping[str, str]) -> str:
+    return "".join(f" {name}={value}" for name, value in sorted(settings.items(), reverse=True))

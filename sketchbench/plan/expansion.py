@@ -71,7 +71,7 @@ class Expansion:
         tables = [table for name, table in self.plan.standing.items() if self.plan.kinds[name] == study.kind]
         standing = methods & {method for other in tables for method in other.made_of}
         if table and runs:
-            older = table.states(_made_of(runs), self.plan.settings).values()
+            older = table.states(_made_of(runs), self._settings(study)).values()
             current = table.made_of.keys() - {method for listed in older for method in listed}
             if standing <= table.made_of.keys() and (not planned or planned | controls <= current):
                 self._stand(study, table, runs)
@@ -94,10 +94,14 @@ class Expansion:
         self.plan.together[study.name] = study.together or (1 if study.trial_runs else self.together)  # they are long
         self.plan.runs[study.name] = {run.name: run for run in runs}
 
+    def _settings(self, study: Study) -> dict[str, str]:
+        """The settings of the records of a study, as the seal of its table has them."""
+        return {**self.plan.settings, "seed": str(self.plan.seed + study.seed)}
+
     def _stand(self, study: Study, table: Table, runs: Sequence[Run]) -> None:
         self.plan.kinds[study.name] = study.kind
         self.plan.standing[study.name] = table
-        if states := table.states(_made_of(runs), self.plan.settings):
+        if states := table.states(_made_of(runs), self._settings(study)):
             self.plan.older[study.name] = states
             self.plan.efforts[study.name] = self._effort(study, runs)
 

@@ -1,8 +1,8 @@
 """Digests of short computations, a run of each task, which are the same on every processor that has x86-64-v3.
 
-    python tests/arithmetic/short_computations.py                     compare with digests.json
-    python tests/arithmetic/short_computations.py frontier tails      only runs of these studies
-    python tests/arithmetic/short_computations.py --write             write digests.json, after numbers were changed
+python tests/arithmetic/short_computations.py                     compare with digests.json
+python tests/arithmetic/short_computations.py frontier tails      only runs of these studies
+python tests/arithmetic/short_computations.py --write             write digests.json, after numbers were changed
 """
 
 import hashlib

@@ -10,6 +10,7 @@ from writing import claim, table
 from sketchbench.report.claim import gate, page
 from sketchbench.report.claim.check import broken
 from sketchbench.report.claim.claims import Claim, read_claims
+from sketchbench.report.claim.error_rate import ErrorRate
 from sketchbench.report.claim.evaluate import evaluate
 from sketchbench.report.claim.state import with_code
 
@@ -82,7 +83,7 @@ def test_what_is_inconclusive_does_not_count(claims: list[Claim]) -> None:
 
 def rendered(claims: list[Claim], found: pd.DataFrame) -> str:
     found = with_code(found, claims, {})
-    return page.render(claims, found, {**FACTS, "kinds": KINDS}, 1)
+    return page.render(claims, found, {**FACTS, "kinds": KINDS}, ErrorRate().levels([]))
 
 
 def test_the_page_says_what_is_broken_and_what_was_not_measured(claims: list[Claim]) -> None:

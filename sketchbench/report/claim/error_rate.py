@@ -48,11 +48,11 @@ class ErrorRate:
 
     Attributes:
         total: the probability that any verdict is wrong, at most.
-        share: the part of it for the comparisons of `studies`, in which a trial is a training or an attack.
+        weight: the part of it for the comparisons of `studies`, in which a trial is a training or an attack.
     """
 
     total: float = 1e-3
-    share: float = 0.0
+    weight: float = 0.0
     studies: frozenset[str] = frozenset()
 
     def levels(self, families: Iterable[Mapping[str, int]]) -> Levels:
@@ -71,8 +71,8 @@ class ErrorRate:
         few, others = (max(column, default=0) for column in zip(*counts, strict=True)) if counts else (0, 0)
         return Levels(
             self.total,
-            Part(few, self.total * self.share / max(few, 1)),
-            Part(others, self.total * (1 - self.share) / max(others, 1)),
+            Part(few, self.total * self.weight / max(few, 1)),
+            Part(others, self.total * (1 - self.weight) / max(others, 1)),
             self.studies,
         )
 
@@ -87,4 +87,4 @@ def read(conf: Path, scale: str) -> ErrorRate:
     tasks = {name: study.read(conf, name, scale).task for name in study.names(conf)}
     few = [choose(f"{path}: task", task, sorted(set(tasks.values()))) for task in content["few_trials"]["tasks"]]
     studies = frozenset(name for name, task in tasks.items() if task in few)
-    return ErrorRate(content["total"], content["few_trials"]["share"], studies)
+    return ErrorRate(content["total"], content["few_trials"]["weight"], studies)

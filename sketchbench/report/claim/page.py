@@ -83,16 +83,15 @@ def _papers(verdicts: pd.DataFrame) -> list[str]:
     said = verdicts[verdicts["role"].isin(PAPERS_ROLES)]
     rows = []
     for (paper, role), group in said.groupby(["paper", "role"], sort=True):
-        timed = on_times(group)
-        counts = group[~timed]["verdict"].value_counts()
+        counts = group["verdict"].value_counts()
         numbers = [str(counts.get(verdict, "")) for verdict in MARKS]
-        rows.append([str(paper), str(role), str(group["claim"].nunique()), *numbers, str(timed.sum() or "")])
+        rows.append([str(paper), str(role), str(group["claim"].nunique()), *numbers])
     rows.sort(key=lambda cells: (cells[0], PAPERS_ROLES.index(cells[1])))
     text = (
         "Verdicts on what the papers say, one for each claim and method: as printed, and corrected. Those on times "
-        "differ from machine to machine, and are only counted."
+        "differ from machine to machine, and stand in times.csv beside this file after a run."
     )
-    columns = ["paper", "words", "claims", *(f"{mark} {name}" for name, mark in MARKS.items()), "on times"]
+    columns = ["paper", "words", "claims", *(f"{mark} {name}" for name, mark in MARKS.items())]
     return ["## Is the paper right?", text, _table(columns, rows)]
 
 
@@ -141,11 +140,6 @@ def counted_predictions(verdicts: pd.DataFrame) -> list[str]:
     """How many verdicts are as they were predicted, otherwise, ..., in words."""
     counts = predicted(verdicts).value_counts()
     return [f"{counts[name]} {name}" for name in PREDICTED if name in counts]
-
-
-def on_times(verdicts: pd.DataFrame) -> "pd.Series[bool]":
-    """Which verdicts are on times, and follow from numbers."""
-    return (verdicts["predicted"] == ANY) & ~verdicts["verdict"].isin(["not run", gate.VOID])
 
 
 def number(value: float, digits: int = 4) -> str:
@@ -223,7 +217,6 @@ def _uncontrolled(claims: list[Claim], verdicts: pd.DataFrame) -> list[str]:
 
 def _near_misses(verdicts: pd.DataFrame) -> list[str]:
     """How many bounds that hold would not for a near miss; and what the near misses measured, claim by claim."""
-    verdicts = verdicts[~on_times(verdicts)]
     holding = verdicts[verdicts["verdict"].str.startswith("holds") & verdicts["near_miss"].fillna("").ne("")]
     found = holding[holding["near_miss"] != IMPOSSIBLE]
     if found.empty:
