@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 import pandas as pd
-import pytest
 
 from sketchbench.report.claim import page
 from sketchbench.report.claim.claims import Check, Claim
