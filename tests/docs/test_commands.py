@@ -71,9 +71,8 @@ def test_long_ones_could_run(command: Command, tmp_path: Path, monkeypatch: pyte
         case "pip":
             extras = {one for group in re.findall(r"\[(.*)\]", shlex.join(arguments)) for one in group.split(",")}
             assert extras <= EXTRAS.keys()
-            if "--requirement" in arguments:
-                assert "--require-hashes" in arguments
-                assert (ROOT / arguments[arguments.index("--requirement") + 1]).exists()
+            assert ("--requirement" in arguments) == ("--require-hashes" in arguments)
+            assert all((ROOT / lock).exists() for lock in arguments if lock.endswith(".lock"))
         case "torchrun" | "flwr":  # which runs a folder, by its settings, or sets something
             shown = files(ROOT / command.page)
             assert arguments[0] == "federation" or {arguments[-1], f"{arguments[1]}/pyproject.toml"} & shown.keys()
