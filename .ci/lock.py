@@ -71,9 +71,8 @@ def main() -> None:
 def resolve(locked: dict[str, Entries]) -> dict[str, Entries]:
     """The entries of each lock: at the locked versions, or at the newest where nothing is locked."""
     together = [extra for name, extras in EXTRAS.items() if name not in APART for extra in extras]
-    pins = [line for name in LOCKS if name not in APART for line in locked.get(name, {})] or [
-        *compiled(extras=together)
-    ]
+    pins = [line for name in LOCKS if name not in APART for line in locked.get(name, {})]
+    pins = pins or [*compiled(extras=together)]
     tested = compiled(pins, EXTRAS[BASE])
     made = {BASE: {line: hashes for line, hashes in tested.items() if not OF_TORCH.match(line)}}
     made[TORCH] = {line: tested[line] for line in tested.keys() - made[BASE].keys()}

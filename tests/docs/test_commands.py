@@ -65,14 +65,15 @@ def test_long_ones_could_run(command: Command, tmp_path: Path, monkeypatch: pyte
             assert {word.replace(".venv/ready", "results") for word in named} <= TARGETS
         case "snakemake":
             assert_settings(arguments)
-        case "sh" | "python" | ".ci/run" | "pytest":
+        case "sh" | "python" | ".ci/run" | "pytest" | "tests/install/clean_root.sh":
             shown = files(ROOT / command.page)
             assert all((ROOT / word).exists() or word in shown for word in command.words if "/" in word)
             assert_settings(arguments)
         case "pip":
             extras = {one for group in re.findall(r"\[(.*)\]", shlex.join(arguments)) for one in group.split(",")}
             assert extras <= EXTRAS.keys()
-            assert not extras or (ROOT / arguments[arguments.index("--constraint") + 1]).exists()
+            assert ("--requirement" in arguments) == ("--require-hashes" in arguments)
+            assert all((ROOT / lock).exists() for lock in arguments if lock.endswith(".lock"))
         case "torchrun" | "flwr":  # which runs a folder, by its settings, or sets something
             shown = files(ROOT / command.page)
             assert arguments[0] == "federation" or {arguments[-1], f"{arguments[1]}/pyproject.toml"} & shown.keys()
