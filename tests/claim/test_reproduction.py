@@ -49,6 +49,9 @@ CASES: list[tuple[Changes, Changes, str]] = [
     (FAILS, OPEN, "weaker"),
     (OPEN, FAILS, "stronger"),
     (FAILS, {**OPEN, "low": 1.0, "high": 2.4}, "differs"),  # weaker, and of another quantity
+    ({}, {**OPEN, "bound": 9.0, "low": 8.0, "high": 9.5}, "weaker"),  # another quantity decides in the same case
+    ({**OPEN, "bound": 9.0, "low": 8.0, "high": 9.5}, {}, "stronger"),
+    (OPEN, {**OPEN, "bound": 2.1}, "differs"),
     ({}, {"verdict": "holds, not sharp"}, "weaker"),
     ({"verdict": "holds, not sharp"}, {}, "stronger"),
     ({"verdict": "holds, not sharp"}, OPEN, "weaker"),
@@ -101,6 +104,8 @@ def test_the_word_for_two_rows(was: Changes, now: Changes, word: str) -> None:
         ("_numbers(was, now)) if apart else", "_numbers(was, now)) if False else"),
         ("if _decided_by(was) != _decided_by(now)", "if False"),
         ("if _decided_by(was) != _decided_by(now)", "if True"),
+        ("if _undecided_once(was, now)", "if False"),
+        ("if _undecided_once(was, now)", "if True"),
         ("if not _close(was[Column.BOUND]", "if False and not _close(was[Column.BOUND]"),
         ("now[Column.TRIALS] == 0", "now[Column.TRIALS] == 1"),
         ('_close(was["statistic"], now["statistic"], unit)', "True"),

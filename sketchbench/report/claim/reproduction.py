@@ -100,10 +100,15 @@ def _apart(was: Row, now: Row) -> str:
         return _apart_elsewhere(was, now)
     unit = max(1.0, abs(was[Column.BOUND]))
     if not _close(was[Column.BOUND], now[Column.BOUND]):
-        return "against another bound"
+        # of an inconclusive verdict another comparison decides, perhaps of another quantity in the same case
+        return "" if _undecided_once(was, now) else "against another bound"
     if was[Column.TRIALS] == now[Column.TRIALS] == 0:
         return "" if _close(was["statistic"], now["statistic"], unit) else ANOTHER
     return DISJOINT if _disjoint([was["low"], was["high"]], [now["low"], now["high"]], unit) else ""
+
+
+def _undecided_once(was: Row, now: Row) -> bool:
+    return (was["verdict"] == "inconclusive") != (now["verdict"] == "inconclusive")
 
 
 def _apart_elsewhere(was: Row, now: Row) -> str:
