@@ -135,7 +135,7 @@ def _evidence(claim: Claim, row: Row) -> Iterator[str]:
     yield ", ".join([f"statistic {page.numbers(row)}", *more, trials])
     yield f"decided by: {row['case'] or page.ONLY} (study {row['study']})"
     if not math.isnan(row["flips"]):
-        yield f"with another seed the verdict is another one with a probability of {page.number(row['flips'], 2)}"
+        yield f"another seed gives another verdict with a chance of {row['flips']:.1%}, at the shares measured"
     for kind, control in claim.controls_of(row["method"]).items():
         if control or kind == "negative_control":
             yield f"{kind.replace('_', ' ')}: {_control(kind, control, row)}"

@@ -54,7 +54,8 @@ class Comparison:
         trials: independent trials behind the statistic; 0 where it was computed without any.
         tightness: what is allowed over what was measured: the bound over the mean, the largest trial, the number, or
             the ε that was proven. NaN where the criterion has no such ratio, or it is not one of positive numbers.
-        flips: for a probability, the chance that as many new trials decide otherwise; NaN for all else.
+        flips: for a probability, the chance that as many new trials decide otherwise, if it is the share that was
+            measured; NaN for all else.
     """
 
     verdict: Verdict

@@ -261,8 +261,9 @@ def _reruns(verdicts: pd.DataFrame) -> list[str]:
         for claim, rows in shaky.groupby("claim", sort=False)
     ]
     text = (
-        f"Counts decide {len(counted)} verdicts. Of {len(shaky)} the chance that a rerun with another seed decides "
-        f"otherwise is more than {SHAKY:.0%} (column `flips`), mostly that it stays undecided. By claim:"
+        f"Counts decide {len(counted)} verdicts. If the shares that were measured are the true ones, a rerun with "
+        f"another seed decides {len(shaky)} of them otherwise, mostly not at all, with a chance of more than "
+        f"{SHAKY:.0%} each (column `flips`). By claim:"
     )
     return ["## What another seed may change", text, _bullets(lines)]
 
