@@ -80,11 +80,11 @@ class ErrorRate:
 def read(conf: Path, scale: str) -> ErrorRate:
     """The error rate that a folder of configs states.
 
-    Raises SchemaError, in one line, for a file that does not fit, ValueError for a task that no study has.
+    Raises SchemaError, in one line, for a file that does not fit, ValueError for a task that does not exist.
     """
     path = conf / FILE
     content = schema.read(path, "error_rate")
-    tasks = {name: study.read(conf, name, scale).task for name in study.names(conf)}
-    few = [choose(f"{path}: task", task, sorted(set(tasks.values()))) for task in content["few_trials"]["tasks"]]
-    studies = frozenset(name for name, task in tasks.items() if task in few)
+    known = sorted(one.stem for one in (conf / "task").glob("*.yaml"))
+    few = {choose(f"{path}: task", task, known) for task in content["few_trials"]["tasks"]}
+    studies = frozenset(name for name in study.names(conf) if study.read(conf, name, scale).task in few)
     return ErrorRate(content["total"], content["few_trials"]["weight"], studies)
