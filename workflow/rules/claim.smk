@@ -5,6 +5,7 @@ rule claims:
         seals=expand(f"{TABLE}.seal", study=PLAN.tables),
         claims=CLAIMS,
         errata=ERRATA,
+        rate=RATE,
     output:
         csv=report(
             f"{REPORTS}/claims.csv",

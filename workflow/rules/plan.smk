@@ -107,6 +107,7 @@ def drawings(names):
 
 CLAIMS = sorted(Path("conf/claim").glob("*.yaml"))
 ERRATA = sorted(Path("conf/erratum").glob("*.yaml"))
+RATE = Path("conf/error_rate.yaml")
 
 # Only the process that decides what is made looks at what is there; its jobs may be writing it.
 if workflow.is_main_process:
@@ -133,7 +134,7 @@ if workflow.is_main_process:
             {study: PLAN.manifest(study) for study in PLAN.runs},
             DRAWN,
             facts=PLAN.facts,
-            claims=CLAIMS + ERRATA,
+            claims=[*CLAIMS, *ERRATA, RATE],
             standing=PLAN.standing,
             printed=PRINTED and standing.Printed(PRINTED, PRINTED_FILES, PRINTED_OLDER),
             frontier=FRONTIER and standing.Frontier(FRONTIER, TRAINED),
@@ -144,7 +145,7 @@ if workflow.is_main_process:
                 PLAN.scale,
                 {study: PLAN.manifest(study) for study in PLAN.first},
                 facts=PLAN.facts,
-                claims=CLAIMS + ERRATA,
+                claims=[*CLAIMS, *ERRATA, RATE],
             )
         if config["studies"] != "all":
             REJECTED += standing.check_others(
