@@ -10,12 +10,12 @@ FEW, OTHERS = 603, 6000
 PAPER_FEW, PAPER_OTHERS = 1161, 16_000
 
 
-def levels(scale: str, few: int, others: int) -> Levels:
-    rate = error_rate.read(CONF, scale)
+def levels(few: int, others: int) -> Levels:
+    rate = error_rate.read(CONF)
     return rate.levels([{min(rate.studies): few, "another": others}])
 
 
-QUICK, PAPER = levels("quick", FEW, OTHERS), levels("paper", PAPER_FEW, PAPER_OTHERS)
+QUICK, PAPER = levels(FEW, OTHERS), levels(PAPER_FEW, PAPER_OTHERS)
 LEVEL, PAPER_LEVEL = QUICK.others.level, PAPER.others.level
 # What is held against a bound can be wrong on one side only, so its interval has twice the rate.
 FEW_LEVEL, PAPER_FEW_LEVEL = 2 * QUICK.few_trials.level, 2 * PAPER.few_trials.level

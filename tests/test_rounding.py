@@ -7,6 +7,8 @@ import pandas as pd
 from all_claims import CLAIMS
 from published import reports as published
 
+from sketchbench.project import CONF
+from sketchbench.report.claim import error_rate
 from sketchbench.report.claim.check import read_verdicts
 from sketchbench.report.claim.control import KINDS
 from sketchbench.report.claim.evaluate import evaluate
@@ -65,7 +67,7 @@ def test_rounding_changes_no_verdict() -> None:
     moved = {path.stem: rounded(perturbed(pd.read_csv(path), 1e-12)) for path in tables()}
     before = read_verdicts(published() / "claims.csv")
     before = before[before["claim"].isin(claim.id for claim in claims)]
-    after = evaluate(claims, moved, "quick", older=list(moved))[0].fillna({"method": ""})
+    after = evaluate(claims, moved, "quick", rate=error_rate.read(CONF), older=list(moved))[0].fillna({"method": ""})
     both = before.merge(after, on=["claim", "method"], suffixes=("", "_after"))
     assert len(both) == len(after) == len(before) > 500
     for name in ("role", "verdict", *(f"{kind}{end}" for kind in KINDS for end in ("", "_verdict"))):

@@ -13,7 +13,7 @@ from sketchbench.command.main import main
 from sketchbench.project import PROJECT
 from sketchbench.report import seal
 from sketchbench.report.claim import history, judge
-from sketchbench.report.committed import CommitError, differences, of_commit
+from sketchbench.report.committed import CommitError, of_commit, other_page, other_tables
 from sketchbench.report.evidence.outcomes import Scale, read_outcomes
 from sketchbench.report.figure import benchmarks, drawing
 from sketchbench.report.figure.catalogue import read_catalogue
@@ -152,7 +152,7 @@ def test_committed_reports_of_other_code_are_found(tmp_path: Path) -> None:
 
     def compare() -> list[str]:
         with of_commit(tmp_path) as folder:
-            return differences(folder, tmp_path)
+            return [*other_tables(folder, tmp_path), *other_page(folder, tmp_path)]
 
     write("1", 1, "page")
     with pytest.raises(CommitError, match=r"git has no claims\.csv"):

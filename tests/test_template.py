@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import yaml
 
+from sketchbench import project
 from sketchbench.command import new
 from sketchbench.command.main import main
 from sketchbench.command.plan import plan_of
@@ -57,8 +58,8 @@ def test_a_folder_of_any_kind_can_be_planned(tmp_path: Path, kind: str, monkeypa
 
 
 def test_a_task_is_of_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(new, "HOME", tmp_path)
-    with pytest.raises(SystemExit, match=r"a task is a part of the project, .* `git clone` the project"):
+    monkeypatch.setattr(project, "HOME", tmp_path)
+    with pytest.raises(SystemExit, match=r"a new task, which is a part of the project, .* `git clone` the project"):
         main(["new", "task", "lengths"])
     with pytest.raises(ValueError, match=r"is that of .*conf/task/moments\.yaml"):
         new.write("task", "moments", tmp_path)

@@ -17,7 +17,7 @@ from sketchbench.plan.selection import places_of
 from sketchbench.project import CONF, reports
 from sketchbench.report import seal
 from sketchbench.report.claim import page
-from sketchbench.report.claim.check import read_times
+from sketchbench.report.claim.check import TEXTS
 from sketchbench.report.claim.claims import ANY, NOTHING, Claim, read_claims
 from sketchbench.report.claim.control import NegativeControl
 from sketchbench.report.claim.state import CODE, commits_behind
@@ -25,6 +25,7 @@ from sketchbench.report.evidence import transfer
 from sketchbench.report.evidence.outcomes import Scale, read_outcomes
 from sketchbench.report.evidence.provenance import dated, last_commit, made_with
 from sketchbench.report.evidence.statistic import WORDS, name_of
+from sketchbench.report.table.reading import read_unsealed
 
 SCALES = ("quick", "paper", "smoke")
 WIDTH = 48  # characters of an interval
@@ -87,7 +88,7 @@ def _rows(scale: Scale, claim: Claim) -> list[Row]:
     verdicts = read_outcomes(scale)
     times = scale.reports / seal.UNSEALED
     if claim.on_times and times.is_file():
-        verdicts = read_times(times)
+        verdicts = read_unsealed(times, TEXTS).fillna(dict.fromkeys(TEXTS, ""))
     return list(verdicts[verdicts["claim"] == claim.id].to_dict("records"))
 
 

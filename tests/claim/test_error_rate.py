@@ -58,4 +58,4 @@ def test_what_does_not_fit_is_refused(tmp_path: Path, old: str, new: str, said: 
     file = conf / error_rate.FILE
     file.write_text(file.read_text().replace(old, new, 1))
     with pytest.raises((SchemaError, ValueError), match=said):
-        error_rate.read(conf, "quick")
+        error_rate.read(conf)

@@ -12,6 +12,8 @@ from sketchbench.report import seal
 from sketchbench.report.claim.claims import ClaimError, read_claims
 from sketchbench.report.claim.evaluate import evaluate
 from sketchbench.report.claim.state import commits_behind, describe_states
+from sketchbench.report.codes import code_of
+from sketchbench.report.inputs import CODE
 from sketchbench.report.table import origin
 
 OLDER, SEED = "older code", "another seed"
@@ -22,7 +24,7 @@ def sealed(folder: Path, study: str, commit: str, **means: float) -> None:
     place = folder / "tables" / f"{study}.csv"
     place.parent.mkdir(exist_ok=True)
     table(**means).to_csv(place, index=False)
-    seal.write("table", "quick", {}, [place])
+    seal.write("table", "quick", {CODE: code_of("table")}, [place])
     origin.write(place, "quick", [(name, {"commit": one}) for name in means for one in commit.split()])
 
 

@@ -8,6 +8,8 @@ import pytest
 
 from sketchbench.command.main import main
 from sketchbench.report import seal
+from sketchbench.report.codes import code_of
+from sketchbench.report.inputs import CODE
 
 ROW = {"claim": "X1", "role": "ours", "method": "good", "label": "GOOD", "case": "c|d", "verdict": "holds"}
 ROW |= {"predicted": "holds", "statistic": 1.0, "low": 0.5, "high": 1.5, "bound": 2.0, "slack": 0.5, "trials": 9}
@@ -18,7 +20,7 @@ FAILS: dict[str, object] = {"verdict": "fails", "low": 2.5, "high": 3.5, "statis
 def written(folder: Path, name: str, *rows: dict[str, object]) -> str:
     path = folder / f"{name}.csv"
     pd.DataFrame([{**ROW, **row} for row in rows]).to_csv(path, index=False)
-    seal.write("claims", "quick", {}, [path])
+    seal.write("claims", "quick", {CODE: code_of("claims")}, [path])
     return str(path)
 
 

@@ -12,7 +12,7 @@ from sketchbench.report.table import origin
 
 ROW = {"claim": "S2", "method": "srht", "label": "SRHT", "case": "flat, d=640, b=16", "study": "moments"}
 ROW |= {"verdict": "holds", "predicted": "holds", "statistic": 1.5, "low": 1.25, "high": 1.75, "bound": 2.0}
-ROW |= {"slack": 0.125, "tightness": 1.3, "trials": 4000, "code": "older code"}
+ROW |= {"flips": 0.125, "slack": 0.125, "tightness": 1.3, "trials": 4000, "code": "older code"}
 ROW |= {"negative_control": "uniform_sampling", "negative_control_verdict": "fails"}
 ROW |= {"loosest": 24.0}
 ROW |= {"negative_control_statistic": 624.0, "criterion": "upper_bound", "role": "printed"}
@@ -26,10 +26,10 @@ def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def reports_in(place: Path, scale: str = "quick") -> Path:
     rows = [ROW, {**ROW, "method": "ams", "label": "AMS", "verdict": "fails"}]
-    rows += [{**ROW, "claim": "T17-time", "predicted": "any", "statistic": None, "low": None, "high": None, "case": ""}]
     table = place / "tables" / "moments.csv"
     table.parent.mkdir(parents=True)
     pd.DataFrame(rows).to_csv(place / "claims.csv", index=False)
+    pd.DataFrame([{**ROW, "claim": "T17-time", "predicted": "any"}]).to_csv(place / "times.csv", index=False)
     seal.write("claims", scale, {}, [place / "claims.csv"])
     table.write_text("method\nsrht\n")
     settings = {"seed": "7", "kernels": "numba"}
@@ -54,6 +54,7 @@ def test_a_row(capsys: pytest.CaptureFixture[str]) -> None:
         "quick  SRHT  holds; predicted: holds, on 2026-11-21\n",
         "statistic 1.5 in [1.25, 1.75], bound 2, slack 0.125, tightness 1.3, loosest 24, 4,000 trials",
         "decided by: flat, d=640, b=16 (study moments)",
+        "another seed gives another verdict with a chance of 12.5%, at the shares measured",
         "negative control: uniform_sampling: fails (624)",
         "made by: 0123456789ab; older code",
         "with: moments: ",
@@ -78,7 +79,7 @@ def test_all_methods(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.usefixtures("reports")
 def test_a_claim_on_times(capsys: pytest.CaptureFixture[str]) -> None:
     said = shown(capsys, "T17-time", "srht")
-    assert "times.csv" in said
+    assert "statistic 1.5 in [1.25, 1.75]" in said
     assert "holds; a time, of which nothing is predicted\n" in said
 
 

@@ -17,7 +17,7 @@ SENSING = SubsampledHadamard(256, 64, signs=False)
 
 def decoders(recovery: Any) -> list[Any]:
     given = {"k": 11, "noise": 0.05, "applications": [32], "penalties": [0.1]}
-    return Decoders(**shared(SENSING, 60), recovery=recovery, **given).run()
+    return Decoders(**shared(SENSING, 90), recovery=recovery, **given).run()
 
 
 def test_fiht_and_a_broken_one() -> None:

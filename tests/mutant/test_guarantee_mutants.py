@@ -66,7 +66,7 @@ def test_derived_constants() -> None:
 
 
 def for_each(recovery: Any) -> list[dict[str, Any]]:
-    task = ForEach(BlockSparseEmbedding(64, 250, 5), recovery, NUMBA, 3, trials=1500, k=3, excess=1.0)
+    task = ForEach(BlockSparseEmbedding(64, 250, 5), recovery, NUMBA, 3, trials=2000, k=3, excess=1.0)
     return [{**row, "b": 120} for row in task.run()]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from levels import LEVEL
+from levels import FEW_LEVEL
 from selecting import select
 from torch import Tensor
 
@@ -178,7 +178,7 @@ def test_silence_shows_an_attacker_who_sees_the_truth(monkeypatch: pytest.Monkey
     found = pd.DataFrame([dict(row) for row in task.run()])
     leaks = found[(found["quantity"] == "leaks") & (found["case"] == "server") & (found["round"] == 1)]
     leaks = leaks.drop(columns="positive_control")
-    (comparison,) = CRITERIA["probability"](leaks, LEVEL, Settings())
+    (comparison,) = CRITERIA["probability"](leaks, FEW_LEVEL, Settings())
     assert comparison.verdict == ("holds" if peeking else "fails")
     areas = found[found["quantity"] == "property_auc"]
     assert (areas["mean"] == 0.5).all()

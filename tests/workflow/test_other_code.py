@@ -50,7 +50,7 @@ def test_code_that_changes_while_jobs_run(finished: Project) -> None:
 def test_code_that_snakemake_has_forgotten(finished: Project) -> None:
     """Seals name the code of each report; so no other report is made again."""
     table = sealed(finished, "tables/tiny")
-    finished.edit(PAGE, lambda text: text.replace("share an error rate", "share a rate of errors"))
+    finished.edit(PAGE, lambda text: text.replace("an error rate", "a rate of errors"))
     shutil.rmtree(finished.path / ".snakemake")
     before = sealed(finished, "claims")
     finished.succeed()

@@ -17,7 +17,7 @@ statement: E‖RᵀRh‖² is as computed
 dataset: chosen vectors
 studies: [norms]
 checks: [{criterion: equality, where: {quantity: squared_norm}, margin: 100}]
-on_times: true
+predicted: holds
 """
 
 

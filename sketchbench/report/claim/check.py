@@ -54,12 +54,6 @@ def published(reports: Path) -> pd.DataFrame | None:
         return None
 
 
-def read_times(path: Path) -> pd.DataFrame:
-    """The verdicts on times of this machine, whose file has no seal; texts without a value are ""."""
-    verdicts = pd.read_csv(path, dtype=dict.fromkeys(TEXTS, str), keep_default_na=False, na_values=[""])
-    return verdicts.fillna(dict.fromkeys(TEXTS, ""))
-
-
 class Finding(NamedTuple):
     """A verdict, of a claim and method, that a person should look at: `what` it is, in words. It is `serious` where it
     fails a run."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from sketchbench.config import schema, study
+from sketchbench.config import schema
 from sketchbench.parameters import choose
 
 FILE = "error_rate.yaml"  # in conf
@@ -77,7 +77,7 @@ class ErrorRate:
         )
 
 
-def read(conf: Path, scale: str) -> ErrorRate:
+def read(conf: Path) -> ErrorRate:
     """The error rate that a folder of configs states.
 
     Raises SchemaError, in one line, for a file that does not fit, ValueError for a task that does not exist.
@@ -86,5 +86,11 @@ def read(conf: Path, scale: str) -> ErrorRate:
     content = schema.read(path, "error_rate")
     known = sorted(one.stem for one in (conf / "task").glob("*.yaml"))
     few = {choose(f"{path}: task", task, known) for task in content["few_trials"]["tasks"]}
-    studies = frozenset(name for name in study.names(conf) if study.read(conf, name, scale).task in few)
+    studies = frozenset(name for name, task in _tasks(conf).items() if task in few)
     return ErrorRate(content["total"], content["few_trials"]["weight"], studies)
+
+
+def _tasks(conf: Path) -> dict[str, str]:
+    """The task of each study, of the study that it is like where it names none. The plan checks these files."""
+    texts = {path.stem: schema.load(path) for path in sorted((conf / "study").glob("*.yaml"))}
+    return {name: text.get("task") or texts.get(text.get("like"), {}).get("task", "") for name, text in texts.items()}

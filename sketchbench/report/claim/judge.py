@@ -49,7 +49,7 @@ def judge(
         read,
         frames,
         scale,
-        rate=error_rate.read(rate_file.parent, scale),
+        rate=error_rate.read(rate_file.parent),
         whole=known["whole"],
         kinds=known["kinds"],
         older={*untimed, *older},

@@ -99,7 +99,8 @@ def _own(verdicts: pd.DataFrame, facts: Mapping[str, Any]) -> list[str]:
     """The verdicts on a user's own methods, in a line for each method and verdict."""
     own, kinds = facts.get("own", {}), facts.get("kinds", {})
     pairs = zip(verdicts["study"], verdicts[Column.METHOD], strict=True)
-    rows = verdicts[[method in own.get(kinds.get(study, ""), ()) for study, method in pairs]]
+    mine = pd.Series([method in own.get(kinds.get(study, ""), ()) for study, method in pairs], verdicts.index, bool)
+    rows = verdicts[mine]
     lines = [
         f"{label}: {verdict}: {', '.join(found['claim'].unique())}"
         for (label, verdict), found in rows.groupby([Column.LABEL, "verdict"], sort=True)
