@@ -52,8 +52,8 @@ def test_of_several_figures_each_counts(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_code_that_changes_during_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As the site is made: a text on a page counts, a remark does not."""
-    (tmp_path / "mine").mkdir()
-    path = tmp_path / "mine" / "page.py"
+    (tmp_path / "sketchbench").mkdir()
+    path = tmp_path / "sketchbench" / "page.py"
     path.write_text('TITLE = "one"\n')
     monkeypatch.setattr(digest, "PROJECT", tmp_path)
 
@@ -61,7 +61,7 @@ def test_code_that_changes_during_work(tmp_path: Path, monkeypatch: pytest.Monke
         path.write_text(text)
         os.utime(path, (len(text), len(text)))  # a later time, whatever the clock's resolution
 
-    with codes.unchanged("mine.page"):
+    with codes.unchanged("sketchbench.page"):
         edited('TITLE = "one"  # a remark\n')
-    with pytest.raises(ConfigError, match="the code changed in the meantime"), codes.unchanged("mine.page"):
+    with pytest.raises(ConfigError, match="the code changed in the meantime"), codes.unchanged("sketchbench.page"):
         edited('TITLE = "three"\n')

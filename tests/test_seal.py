@@ -24,7 +24,6 @@ statement: the mean is 1
 dataset: none
 studies: [norms]
 checks: [{criterion: equality, where: {quantity: q}, margin: 0.1}]
-on_times: true
 """
 ROW = {"case": "c", "quantity": "q", "mean": 1.0, "sd": 1.0, "skewness": 0.0, "trials": 10_000, "exact": 1.0}
 

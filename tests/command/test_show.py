@@ -29,7 +29,9 @@ def reports_in(place: Path, scale: str = "quick") -> Path:
     table = place / "tables" / "moments.csv"
     table.parent.mkdir(parents=True)
     pd.DataFrame(rows).to_csv(place / "claims.csv", index=False)
-    pd.DataFrame([{**ROW, "claim": "T17-time", "predicted": "any"}]).to_csv(place / "times.csv", index=False)
+    pd.DataFrame([{**ROW, "claim": "T17-time", "predicted": "any", "negative_control_bound": None}]).to_csv(
+        place / "times.csv", index=False
+    )
     seal.write("claims", scale, {}, [place / "claims.csv"])
     table.write_text("method\nsrht\n")
     settings = {"seed": "7", "kernels": "numba"}
