@@ -33,7 +33,8 @@ rule first:
         "first verdicts"
     shell:
         # those of other code have no seal, and no step writes over a file that it can't verify
-        "{{ rm -rf {params.tables:q}; python -m sketchbench step tables {params.manifests:q} --tables {params.tables:q} --scale {params.scale}"
+        "{{ rm -rf {params.tables:q};"
+        " python -m sketchbench step tables {params.manifests:q} --tables {params.tables:q} --scale {params.scale}"
         " --code {params.joining};"
         " python -m sketchbench step claims {params.names:q} --claims conf/claim --errata conf/erratum"
         " --facts {params.facts:q} --csv {output.csv:q} --page {output.page:q}"
