@@ -108,6 +108,7 @@ def drawings(names):
 CLAIMS = sorted(Path("conf/claim").glob("*.yaml"))
 ERRATA = sorted(Path("conf/erratum").glob("*.yaml"))
 RATE = Path("conf/error_rate.yaml")
+JUDGED_BY = [*CLAIMS, *ERRATA, RATE]
 
 # Only the process that decides what is made looks at what is there; its jobs may be writing it.
 if workflow.is_main_process:
@@ -134,7 +135,7 @@ if workflow.is_main_process:
             {study: PLAN.manifest(study) for study in PLAN.runs},
             DRAWN,
             facts=PLAN.facts,
-            claims=[*CLAIMS, *ERRATA, RATE],
+            claims=JUDGED_BY,
             standing=PLAN.standing,
             printed=PRINTED and standing.Printed(PRINTED, PRINTED_FILES, PRINTED_OLDER),
             frontier=FRONTIER and standing.Frontier(FRONTIER, TRAINED),
@@ -145,7 +146,7 @@ if workflow.is_main_process:
                 PLAN.scale,
                 {study: PLAN.manifest(study) for study in PLAN.first},
                 facts=PLAN.facts,
-                claims=[*CLAIMS, *ERRATA, RATE],
+                claims=JUDGED_BY,
             )
         if config["studies"] != "all":
             REJECTED += standing.check_others(
