@@ -1,7 +1,6 @@
 """Memory and time of a sketch: `python resident.py KERNELS FAMILY D B` prints JSON. Linux only.
 
-A process of its own, which has compiled what it measures, and holds its input, before what counts: the peak of what is
-resident, which Linux can set back.
+The process compiles what it measures and makes its input before it measures the peak, which Linux can set back.
 """
 
 import json
@@ -23,7 +22,8 @@ def resident(which: str) -> int:
 def main(kernels: str, name: str, d: int, b: int) -> dict[str, float]:
     """The peak beside the float32 input, in copies of it, while an operator is drawn and applied; and seconds."""
     family = getattr(sketch, name)
-    family(2**18, 2**14).draw(0, kernels=kernels).sketch(np.ones(2**18, np.float32))
+    d_first = 2**22 + 1  # from here on every loop has a team of threads, which is compiled apart
+    family(d_first, d_first // 16).draw(0, kernels=kernels).sketch(np.ones(d_first, np.float32))
     x = np.ones(d, np.float32)
     before = resident("VmRSS")
     Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
