@@ -11,9 +11,9 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 
-from sketchbench.config import study
+from sketchbench.base.project import PROJECT
 from sketchbench.plan import cost
-from sketchbench.project import PROJECT
+from sketchbench.run.config import study
 
 SCALE = "quick"
 

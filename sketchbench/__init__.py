@@ -23,4 +23,7 @@ A name is imported when it is first used, so that `import sketchbench` takes mil
 
 import lazy_loader
 
+from sketchbench.base.moved import keep_names
+
+keep_names()
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,5 +1,5 @@
 from . import kernels as kernels
-from . import seeds as seeds
+from .base import seeds as seeds
 from .compressor.buckets import BucketQSGD as BucketQSGD
 from .compressor.compressor import At as At
 from .compressor.compressor import Compressor as Compressor
@@ -28,10 +28,10 @@ from .compressor.sparse import CodedTopK as CodedTopK
 from .compressor.sparse import RandomK as RandomK
 from .compressor.sparse import ShuffledRandomK as ShuffledRandomK
 from .compressor.sparse import TopK as TopK
-from .model.blind import BlindConv2d as BlindConv2d
-from .model.blind import BlindLinear as BlindLinear
-from .model.sketched import SketchedConv2d as SketchedConv2d
-from .model.sketched import SketchedLinear as SketchedLinear
+from .learning.model.blind import BlindConv2d as BlindConv2d
+from .learning.model.blind import BlindLinear as BlindLinear
+from .learning.model.sketched import SketchedConv2d as SketchedConv2d
+from .learning.model.sketched import SketchedLinear as SketchedLinear
 from .privacy.accountant import epsilon as epsilon
 from .privacy.calibration import calibrated_sigma as calibrated_sigma
 from .privacy.mechanism import Composed as Composed
@@ -41,12 +41,6 @@ from .privacy.mechanism import PostProcessed as PostProcessed
 from .privacy.mechanism import SampledGaussian as SampledGaussian
 from .privacy.mechanism import mean_step as mean_step
 from .privacy.sampling import Sampling as Sampling
-from .recovery.count_sketch import CountSketchMedian as CountSketchMedian
-from .recovery.desketch import Desketch as Desketch
-from .recovery.fiht import FIHT as FIHT
-from .recovery.iht import IHT as IHT
-from .recovery.recovery import Recovered as Recovered
-from .recovery.recovery import Recovery as Recovery
 from .sketch.ams import AMS as AMS
 from .sketch.balanced import BalancedCountSketch as BalancedCountSketch
 from .sketch.count_sketch import CountSketch as CountSketch
@@ -55,6 +49,12 @@ from .sketch.family import Family as Family
 from .sketch.gaussian import Gaussian as Gaussian
 from .sketch.identity import Identity as Identity
 from .sketch.operator import Sketch as Sketch
+from .sketch.recovery.count_sketch import CountSketchMedian as CountSketchMedian
+from .sketch.recovery.desketch import Desketch as Desketch
+from .sketch.recovery.fiht import FIHT as FIHT
+from .sketch.recovery.iht import IHT as IHT
+from .sketch.recovery.recovery import Recovered as Recovered
+from .sketch.recovery.recovery import Recovery as Recovery
 from .sketch.sizes import SizeError as SizeError
 from .sketch.sparse import BlockSparseEmbedding as BlockSparseEmbedding
 from .sketch.sparse import SparseEmbedding as SparseEmbedding

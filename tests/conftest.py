@@ -4,11 +4,12 @@ import functools
 import gc
 import os
 import re
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from sketchbench import arithmetic
+from sketchbench.base import arithmetic
 
 HELD = arithmetic.hold()  # before NumPy and torch are imported, which read variables once
 if os.environ.get("EMULATED_CUDA"):  # as emulator.py in tests/cuda has it; other processes find the stand-in as well
@@ -53,6 +54,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     marked = {item.path for item in items if item.get_closest_marker("gpu") or item.get_closest_marker("cuda")}
     if missed := [str(path) for path in marked if not for_device(path)]:
         raise pytest.UsageError(f"the emulated device would not see the tests of {', '.join(missed)}: see ON_DEVICE")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("git") and shutil.which("git") is None:
+        pytest.skip("not installed: git")
 
 
 def pytest_collection_finish() -> None:

@@ -1,6 +1,6 @@
 """The error rates of one comparison that tests of power and of mutants assume: those of a run at the two scales."""
 
-from sketchbench.project import CONF
+from sketchbench.base.project import CONF
 from sketchbench.report.claim import error_rate
 from sketchbench.report.claim.error_rate import Levels
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import pytest
 
-from sketchbench.files import write_bytes
+from sketchbench.base.files import write_bytes
 
 Made = TypeVar("Made")
 _FOLDERS: list[Path] = []  # of this run of the tests, once it is known

@@ -1,7 +1,7 @@
 """The published reports: those of git's HEAD, whatever a run has left in the checkout since.
 
 So tests judge the code or what is published, and `make test` says the same before and after `make results`. Where git
-tracks none, as in an archive of the sources, those that lie there are the published ones.
+tracks none, or is not installed, as in an archive of the sources, those that lie there are the published ones.
 """
 
 import functools
@@ -12,12 +12,10 @@ from pathlib import Path
 
 from once import filled_once
 
-from sketchbench.project import PROJECT
+from sketchbench.base.project import PROJECT, git
 
 LEFT_OUT = ":(exclude)reports/paper/records"  # which no run of the workflow writes
-TRACKED = subprocess.run(
-    ["git", "-C", str(PROJECT), "ls-tree", "HEAD", "--", "reports"], capture_output=True, check=False
-).stdout.strip()
+TRACKED = git(PROJECT, "ls-tree", "HEAD", "--", "reports")
 
 
 def reports() -> Path:

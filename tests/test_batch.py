@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sketchbench.command.main import main
-from sketchbench.config import composition
 from sketchbench.plan.batch import LEAST, Batch, Run, batches, packed
 from sketchbench.plan.cost import Cost
 from sketchbench.run import job, record
+from sketchbench.run.config import composition
 from sketchbench.run.signature import signature
 
 

@@ -31,6 +31,7 @@ def commit_now() -> str | None:
     return job._commit()
 
 
+@pytest.mark.git
 def test_edits_of_code_and_configs_make_a_commit_dirty(csv: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reports don't, since a run writes them while it goes on."""
     project = csv.parents[3]

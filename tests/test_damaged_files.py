@@ -19,10 +19,10 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from PIL import Image
 
-from sketchbench.dataset import cifar10, lfw, mnist
-from sketchbench.dataset.dataset import Dataset
-from sketchbench.dataset.fetch import vouch
 from sketchbench.federated import checkpoint
+from sketchbench.learning.dataset import cifar10, lfw, mnist
+from sketchbench.learning.dataset.dataset import Dataset
+from sketchbench.learning.dataset.fetch import vouch
 from sketchbench.report import seal
 from sketchbench.run import record
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sketchbench.project import PACKAGE
+from sketchbench.base.project import PACKAGE
 from sketchbench.run import digest
 from sketchbench.run.digest import code_digest
 

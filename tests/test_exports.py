@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 import sketchbench
-from sketchbench.project import CONF
+from sketchbench.base.project import CONF
 from sketchbench.run import digest
 
 STUB = Path(str(sketchbench.__file__)).with_suffix(".pyi")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sketchbench.files import FileError, check_writable, clear, is_plain, set_aside, write_bytes, write_text
+from sketchbench.base.files import FileError, check_writable, clear, is_plain, set_aside, write_bytes, write_text
 
 ROOT = Path(__file__).parents[1]
 

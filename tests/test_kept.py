@@ -1,6 +1,6 @@
 """What a process keeps."""
 
-from sketchbench.run.kept import Kept
+from sketchbench.base.kept import Kept
 
 
 def test_a_result_is_made_once_and_the_oldest_is_forgotten() -> None:

@@ -1,9 +1,9 @@
 """The kept records of the papers' sizes, which took hours, are all of this code and of these configs."""
 
+from sketchbench.base.project import CONF, PROJECT
 from sketchbench.command.gather import Gathering
-from sketchbench.config import study
 from sketchbench.plan import making as planning
-from sketchbench.project import CONF, PROJECT
+from sketchbench.run.config import study
 
 KEPT = PROJECT / "reports" / "paper" / "records"
 

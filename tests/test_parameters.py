@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sketchbench.parameters import (
+from sketchbench.base.parameters import (
     Checked,
     Count,
     Natural,

@@ -11,14 +11,14 @@ import pytest
 import yaml
 from whole_plan import whole_plan
 
-from sketchbench.config import composition
-from sketchbench.config.schema import SchemaError
-from sketchbench.errors import ConfigError
+from sketchbench.base.errors import ConfigError
+from sketchbench.base.project import CONF
 from sketchbench.measure.column import CONTROLS
 from sketchbench.plan import making as planning
 from sketchbench.plan.batch import LEAST
 from sketchbench.plan.plan import SHORT, Plan
-from sketchbench.project import CONF
+from sketchbench.run.config import composition
+from sketchbench.run.config.schema import SchemaError
 
 STUDIES = sorted(path.stem for path in (CONF / "study").glob("*.yaml"))
 

@@ -132,6 +132,7 @@ def test_sketch_configs_have_their_file_name(path: Path) -> None:
         assert get_class(config["family"]["_target_"])
 
 
+@pytest.mark.git
 def test_lines_are_short() -> None:
     """At most 120 characters, in all text files but those that programs write; tables and images can't be wrapped."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
@@ -139,7 +140,7 @@ def test_lines_are_short() -> None:
     for name in filter(None, listed.split("\0")):
         path = ROOT / name
         if (
-            name.startswith(("reports/", "sketchbench/site/vendor/"))
+            name.startswith(("reports/", "sketchbench/report/site/vendor/"))
             or name == "tests/cuda/emulated/cupy/names.json"
             or not path.is_file()
         ):
@@ -163,6 +164,7 @@ def test_the_page_on_architecture_has_the_layers() -> None:
     assert set(re.findall(r"`(\w+)`", " ".join(cells))) == set.union(*layers)
 
 
+@pytest.mark.git
 def test_results_and_logs_are_ignored() -> None:
     for name in ("results/x", "logs/x", ".venv/x", "reports/claims.csv.rejected"):
         done = subprocess.run(["git", "check-ignore", "-q", name], cwd=ROOT, check=False)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from sketchbench.base.errors import ConfigError
 from sketchbench.command.main import main
-from sketchbench.errors import ConfigError
 from sketchbench.report import codes
 from sketchbench.report.figure.catalogue import read_catalogue
 from sketchbench.report.figure.drawing import code_of

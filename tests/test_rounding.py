@@ -7,7 +7,7 @@ import pandas as pd
 from all_claims import CLAIMS
 from published import reports as published
 
-from sketchbench.project import CONF
+from sketchbench.base.project import CONF
 from sketchbench.report.claim import error_rate
 from sketchbench.report.claim.check import read_verdicts
 from sketchbench.report.claim.control import KINDS

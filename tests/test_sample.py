@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from sketchbench.base.project import PROJECT
 from sketchbench.plan import cost
-from sketchbench.project import PROJECT
 
 _SPEC = importlib.util.spec_from_file_location("sample", PROJECT / ".ci" / "sample.py")
 assert _SPEC is not None

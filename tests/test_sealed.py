@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from published import TRACKED, checkout, reports
 
+from sketchbench.base.project import PROJECT
 from sketchbench.command.main import main
-from sketchbench.project import PROJECT
 from sketchbench.report import seal
 from sketchbench.report.claim import history, judge
 from sketchbench.report.committed import CommitError, of_commit, other_page, other_tables
@@ -20,12 +20,12 @@ from sketchbench.report.figure.catalogue import read_catalogue
 from sketchbench.report.frontier import cells as frontier
 from sketchbench.report.printed import cells as printed
 from sketchbench.report.seal import SealError
+from sketchbench.report.site import claims as claims_page
+from sketchbench.report.site import figures, page, tables
+from sketchbench.report.site import frontier as frontier_page
+from sketchbench.report.site import history as history_page
+from sketchbench.report.site import printed as printed_page
 from sketchbench.report.table import origin
-from sketchbench.site import claims as claims_page
-from sketchbench.site import figures, page, tables
-from sketchbench.site import frontier as frontier_page
-from sketchbench.site import history as history_page
-from sketchbench.site import printed as printed_page
 
 CONF = PROJECT / "conf"
 ENTRY = read_catalogue()["growth"]
@@ -138,6 +138,7 @@ def test_nothing_reads_reports_in_another_way() -> None:
     assert [path.name for path in sources if "read_csv(" in path.read_text(encoding="utf-8")] == ["reading.py"]
 
 
+@pytest.mark.git
 def test_committed_reports_of_other_code_are_found(tmp_path: Path) -> None:
     """By what tables are made of, and by the page; other numbers of the same code are no difference."""
 

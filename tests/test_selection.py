@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from sketchbench.config import study
+from sketchbench.base.project import CONF
 from sketchbench.plan.selection import places_of, selection_of, unjudged
-from sketchbench.project import CONF
+from sketchbench.run.config import study
 
 BESIDE = {"sketch": ["count_sketch", "srht"], "recovery": ["fiht"]}
 OWN = {"sketch": {"first": {"embedding_constant": 2}}, "recovery": {}}

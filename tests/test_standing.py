@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 import yaml
 
+from sketchbench.base.files import FileError
+from sketchbench.base.project import CONF
 from sketchbench.command.main import main
-from sketchbench.files import FileError
 from sketchbench.plan import making as planning
 from sketchbench.plan.plan import Plan
-from sketchbench.project import CONF
 from sketchbench.report import inputs, seal, standing
 from sketchbench.report.standing import DROPPED, KERNELS, OLDER, SEED, Table
 from sketchbench.report.table import origin

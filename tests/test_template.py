@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import yaml
 
-from sketchbench import project
+from sketchbench.base import project
 from sketchbench.command import new
 from sketchbench.command.main import main
 from sketchbench.command.plan import plan_of
-from sketchbench.config.composition import METHODS
-from sketchbench.inspection.check import check_folder
+from sketchbench.plan.inspection.check import check_folder
+from sketchbench.run.config.composition import METHODS
 
 
 def test_a_new_sketch_and_a_new_recovery(

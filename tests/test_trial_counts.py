@@ -7,8 +7,7 @@ from levels import FEW_LEVEL, LEVEL, PAPER_FEW_LEVEL
 from scipy import stats
 from whole_plan import whole_plan
 
-from sketchbench import seeds
-from sketchbench.config import composition
+from sketchbench.base import seeds
 from sketchbench.kernels import load
 from sketchbench.measure.audit import epsilon_lower_bound, strongest_threshold
 from sketchbench.measure.interval import log_slope, mean_interval, proportion_interval
@@ -17,6 +16,7 @@ from sketchbench.plan.batch import Run
 from sketchbench.privacy import gaussian
 from sketchbench.report.claim.criteria import TRUSTED_SKEWNESS
 from sketchbench.run import execution
+from sketchbench.run.config import composition
 from sketchbench.sketch import (
     AMS,
     CountSketch,

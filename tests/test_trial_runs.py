@@ -19,16 +19,16 @@ import torch
 import yaml
 from whole_plan import whole_plan
 
+from sketchbench.base.course import Course, Unfinished, with_time_limit
+from sketchbench.base.errors import ConfigError
 from sketchbench.command.main import main
-from sketchbench.config import composition
-from sketchbench.errors import ConfigError
 from sketchbench.federated import experiment
 from sketchbench.measure.column import TRIALS_THERE
 from sketchbench.plan import making as planning
 from sketchbench.plan.batch import Batch, Run, batches
 from sketchbench.report.table.joining import join, make
 from sketchbench.run import execution, job, record
-from sketchbench.run.course import Course, Unfinished, with_time_limit
+from sketchbench.run.config import composition
 from sketchbench.run.signature import signature
 
 Config = dict[str, Any]

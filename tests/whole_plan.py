@@ -4,9 +4,9 @@ import functools
 
 from once import made_once
 
-from sketchbench.config.schema import SCALES
 from sketchbench.plan import making as plan
 from sketchbench.plan.plan import Plan
+from sketchbench.run.config.schema import SCALES
 
 
 @functools.cache

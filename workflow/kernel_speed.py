@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from sketchbench import kernels, seeds
+from sketchbench import kernels
+from sketchbench.base import seeds
 from sketchbench.kernels import device
-from sketchbench.recovery import FIHT
 from sketchbench.sketch import CountSketch, SubsampledHadamard
+from sketchbench.sketch.recovery import FIHT
 from sketchbench.task import signals
 
 PAPER = {"d": 668_426, "b": 334_213, "k": 30_000}

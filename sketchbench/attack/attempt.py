@@ -8,17 +8,17 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from sketchbench import seeds
 from sketchbench.attack.inversion import Inversion
 from sketchbench.attack.victim import Victim
 from sketchbench.attack.view import View
-from sketchbench.dataset.dataset import Dataset
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Natural, checked
 from sketchbench.kernels import Kernels
+from sketchbench.learning.dataset.dataset import Dataset
+from sketchbench.learning.model.autograd import device_of
+from sketchbench.learning.model.classification import Samples
+from sketchbench.learning.model.networks import MakeModel, initialise
 from sketchbench.measure.image import Likeness, likeness
-from sketchbench.model.autograd import device_of
-from sketchbench.model.classification import Samples
-from sketchbench.model.networks import MakeModel, initialise
-from sketchbench.parameters import Natural, checked
 from sketchbench.sketch.family import Family
 
 

@@ -6,11 +6,11 @@ from typing import Literal, NamedTuple, get_args
 import torch
 from torch import Tensor
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.parameters import choose
 from sketchbench.compressor.compressor import At, Compressor, Exchange, Memory
 from sketchbench.compressor.message import Message
 from sketchbench.kernels import Array
-from sketchbench.parameters import choose
 
 Place = Literal["server", "sum", "another client", "eavesdropper"]
 PLACES: tuple[Place, ...] = get_args(Place)

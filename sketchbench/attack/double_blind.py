@@ -18,12 +18,12 @@ from torch import Tensor, nn
 from sketchbench.attack.messages import flatten, full_steps, full_weights, step_of_other_client
 from sketchbench.attack.victim import MakeNetwork, Victim, gradients
 from sketchbench.attack.view import View
+from sketchbench.base.parameters import checked
 from sketchbench.federated.double_blind import Broadcast, Option, Reply, Weights, receive
 from sketchbench.federated.fedavg import FedAvg
 from sketchbench.kernels import Kernels
-from sketchbench.model import sketched
-from sketchbench.model.blind import make_blind
-from sketchbench.parameters import checked
+from sketchbench.learning.model import sketched
+from sketchbench.learning.model.blind import make_blind
 from sketchbench.sketch.family import Family
 
 RATE = 0.1  # learning rate of the clients, which is public: steps are divided by it

@@ -14,9 +14,9 @@ from torch import Tensor
 
 from sketchbench.attack.door import check_axes, check_tensor
 from sketchbench.attack.matching_problem import MatchingProblem
+from sketchbench.base.parameters import Natural, checked
+from sketchbench.learning.model import autograd
 from sketchbench.measure.numbers import Finite, NonNegatives, Positives
-from sketchbench.model import autograd
-from sketchbench.parameters import Natural, checked
 from sketchbench.sketch.operator import Sketch
 from sketchbench.sketch.spectrum import rank, singular_values
 from sketchbench.theory import leakage

@@ -14,11 +14,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sketchbench import seeds
 from sketchbench.attack import lbfgs
 from sketchbench.attack.adam import CosineAdam
 from sketchbench.attack.view import View
-from sketchbench.parameters import Checked, Count, Positive, Range, checked
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Count, Positive, Range, checked
 
 Label = Literal["read", "soft"]
 

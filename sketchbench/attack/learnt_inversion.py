@@ -6,12 +6,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sketchbench import seeds
 from sketchbench.attack.dense_networks import DenseNetworks, estimate_first_inputs
 from sketchbench.attack.door import check_images, check_tensor
+from sketchbench.base import seeds
 from sketchbench.compressor.compressor import At, Compressor
 from sketchbench.kernels import Array
-from sketchbench.model.classification import Samples
+from sketchbench.learning.model.classification import Samples
 
 PENALTIES = (0.1, 1.0, 10.0, 100.0)  # weights of the squared coefficients; leave-one-out error chooses one
 

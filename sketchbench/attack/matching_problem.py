@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sketchbench.parameters import Count, Positive, checked
+from sketchbench.base.parameters import Count, Positive, checked
 
 CONDITION = 2.0  # θ₂/θ₁ of the bilinear loss
 FEATURES = 3  # of a sample of the network

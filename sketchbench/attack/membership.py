@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sketchbench.base.parameters import Count, checked
 from sketchbench.federated.iterative_sketching import Round
 from sketchbench.kernels import Array, Kernels
+from sketchbench.learning.objective.canary import Canary
 from sketchbench.measure.numbers import Sample, check_some
-from sketchbench.objective.canary import Canary
-from sketchbench.parameters import Count, checked
 from sketchbench.privacy.sampling import Neighbours
 from sketchbench.sketch.operator import Sketch
 

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sketchbench.attack.dense_networks import DenseNetworks
+from sketchbench.base.parameters import Checked, Count, Natural, NonEmptyList, Several
 from sketchbench.compressor.compressor import At, Compressor
 from sketchbench.compressor.door import check_count
-from sketchbench.dataset.dataset import Dataset, Split
 from sketchbench.kernels import Array
-from sketchbench.parameters import Checked, Count, Natural, NonEmptyList, Several
+from sketchbench.learning.dataset.dataset import Dataset, Split
 
 Observed = Literal["server", "sum"]
 SEED = 0  # of the attack's random projection

@@ -7,15 +7,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sketchbench import seeds
 from sketchbench.attack.dense_networks import DenseNetworks
 from sketchbench.attack.prior import ClassPriors, Prior, learn_class_priors, learn_prior
-from sketchbench.dataset.dataset import Dataset
+from sketchbench.base import seeds
+from sketchbench.base.kept import Kept
+from sketchbench.base.parameters import Count, checked
+from sketchbench.learning.dataset.dataset import Dataset
+from sketchbench.learning.model.classification import Samples
+from sketchbench.learning.model.networks import MakeModel, initialise
 from sketchbench.measure.image import Likeness, likeness, psnr
-from sketchbench.model.classification import Samples
-from sketchbench.model.networks import MakeModel, initialise
-from sketchbench.parameters import Count, checked
-from sketchbench.run.kept import Kept
 
 PUBLIC = 64  # public images for each network, whose messages an attacker makes
 

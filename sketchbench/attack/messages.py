@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 import torch
 from torch import Tensor, nn
 
+from sketchbench.base.parameters import choose
 from sketchbench.federated.double_blind import (
     OPTIONS,
     Broadcast,
@@ -18,8 +19,7 @@ from sketchbench.federated.double_blind import (
     estimated_weights,
 )
 from sketchbench.kernels import Kernels
-from sketchbench.model import autograd, sketched
-from sketchbench.parameters import choose
+from sketchbench.learning.model import autograd, sketched
 
 
 def full_steps(model: nn.Module, reply: Reply) -> Weights:

@@ -6,12 +6,12 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from sketchbench import seeds
 from sketchbench.attack.adam import CosineAdam
 from sketchbench.attack.inversion import LBFGS, Adam, Inversion, Matching
 from sketchbench.attack.prior import Prior, uniform_prior
 from sketchbench.attack.view import View
-from sketchbench.parameters import Count, NonNegative
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Count, NonNegative
 
 EDGE = 0.01  # below this difference of neighbouring pixels total variation is smoothed to its square
 

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sketchbench.base.parameters import Checked, Count, checked
 from sketchbench.measure.numbers import check_matrix
-from sketchbench.parameters import Checked, Count, checked
 
 Features = NDArray[np.float32]  # (n, features)
 

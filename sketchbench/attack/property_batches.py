@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sketchbench.attack.door import check_tensor
-from sketchbench.dataset.arrays import check_array
-from sketchbench.parameters import Checked, Count, Natural, NonEmptyList, Range, Share, checked
+from sketchbench.base.parameters import Checked, Count, Natural, NonEmptyList, Range, Share, checked
+from sketchbench.learning.dataset.arrays import check_array
 
 TEN = 10  # rounds or batches in a group, of which a fixed number have the property
 

@@ -14,13 +14,13 @@ from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sketchbench import seeds
 from sketchbench.attack.adam import Adam
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Count, Positive, Several
 from sketchbench.compressor.compressor import At, Compressor
 from sketchbench.compressor.operators import SketchedUpdate, on_cpu
 from sketchbench.compressor.sparse import RandomK
-from sketchbench.model import autograd
-from sketchbench.parameters import Checked, Count, Positive, Several
+from sketchbench.learning.model import autograd
 from sketchbench.sketch.transform import SubsampledHadamard
 
 DEVIATIONS = 3.5  # of the place of a number from its mean, that are considered

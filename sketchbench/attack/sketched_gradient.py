@@ -10,23 +10,23 @@ from dataclasses import replace
 from torch import Tensor
 from torch.utils import dlpack
 
-from sketchbench import seeds
 from sketchbench.attack.victim import Victim, clip_norm, gradient
 from sketchbench.attack.view import View
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Positive, Probability, checked
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD
 from sketchbench.federated.iterative_sketching import IterativeSketching, Round
 from sketchbench.federated.private_sketching import PrivateSketching
 from sketchbench.kernels import Array, Kernels
-from sketchbench.model.autograd import sketch
-from sketchbench.model.sketched import resize
-from sketchbench.parameters import Positive, Probability, checked
+from sketchbench.learning.model.autograd import sketch
+from sketchbench.learning.model.sketched import resize
 from sketchbench.privacy.calibration import calibrated_sigma
 from sketchbench.privacy.mechanism import mean_sensitivity
 from sketchbench.privacy.sampling import Sampling
-from sketchbench.recovery.recovery import Recovery
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.identity import Identity
 from sketchbench.sketch.operator import Sketch
+from sketchbench.sketch.recovery.recovery import Recovery
 
 Facts = Mapping[str, float | str]
 RATE = 1.0  # learning rate of the client, which is public: messages are divided by it

@@ -10,16 +10,16 @@ from typing import Literal, NamedTuple, get_args
 import torch
 from torch import Tensor
 
-from sketchbench import seeds
 from sketchbench.attack.adam import CosineAdam
 from sketchbench.attack.compressed_message import Sight
 from sketchbench.attack.dense_networks import DenseNetworks, estimate_first_inputs
 from sketchbench.attack.door import check_images, check_labels, check_tensor
 from sketchbench.attack.learnt_inversion import invert_by_regression
 from sketchbench.attack.prior import ClassPriors, Prior
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Count, Positive
 from sketchbench.compressor.compressor import Compressor
-from sketchbench.model.classification import Samples
-from sketchbench.parameters import Checked, Count, Positive
+from sketchbench.learning.model.classification import Samples
 
 Kind = Literal[
     "most likely of its class",

@@ -11,8 +11,8 @@ from torch.utils import dlpack
 
 from sketchbench.attack.door import check_axes, check_images, check_labels, check_network, check_tensor, score
 from sketchbench.kernels import Array, Kernels
-from sketchbench.model.classification import Samples
-from sketchbench.objective.empirical import EmpiricalRisk
+from sketchbench.learning.model.classification import Samples
+from sketchbench.learning.objective.empirical import EmpiricalRisk
 from sketchbench.sketch.family import Family
 
 MakeNetwork = Callable[[Family | None], nn.Module]

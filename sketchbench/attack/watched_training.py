@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sketchbench import seeds
 from sketchbench.attack.messages import estimate_update, flatten, full_steps, step_of_other_client
 from sketchbench.attack.property_batches import TEN, Party, PropertyBatches
-from sketchbench.dataset.arrays import check_array
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Count, Natural, Positive, Range, checked
 from sketchbench.federated.double_blind import (
     OPTIONS,
     Broadcast,
@@ -32,10 +32,10 @@ from sketchbench.federated.double_blind import (
     respond,
 )
 from sketchbench.kernels import Kernels
-from sketchbench.model import autograd, sketched
-from sketchbench.model.blind import make_blind
-from sketchbench.model.networks import MakeModel, initialise
-from sketchbench.parameters import Checked, Count, Natural, Positive, Range, checked
+from sketchbench.learning.dataset.arrays import check_array
+from sketchbench.learning.model import autograd, sketched
+from sketchbench.learning.model.blind import make_blind
+from sketchbench.learning.model.networks import MakeModel, initialise
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
 

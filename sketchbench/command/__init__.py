@@ -4,6 +4,6 @@ All that the command line computes, and so every record, is of one arithmetic. I
 chooses its code when it is loaded.
 """
 
-from sketchbench import arithmetic
+from sketchbench.base import arithmetic
 
 arithmetic.hold()

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
+from sketchbench.base.project import reports
 from sketchbench.command.group import FOLDER, OneOf
-from sketchbench.project import reports
 from sketchbench.report.evidence import transfer
 from sketchbench.report.frontier.advise import FRONTIERS, Question, advise, read_frontiers, table, to_json
 from sketchbench.report.frontier.cells import WAYS

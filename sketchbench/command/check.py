@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
+from sketchbench.base.files import check_writable, write_text
+from sketchbench.base.project import reports
 from sketchbench.command.group import FOLDER
-from sketchbench.files import check_writable, write_text
-from sketchbench.project import reports
 from sketchbench.report.claim import page, reproduction
 from sketchbench.report.claim.check import (
     Finding,

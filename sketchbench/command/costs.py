@@ -4,10 +4,10 @@ from pathlib import Path
 
 import click
 
+from sketchbench.base.files import check_writable, write_text
 from sketchbench.command.group import OneOf
-from sketchbench.config.schema import SCALES
-from sketchbench.files import check_writable, write_text
 from sketchbench.plan import cost
+from sketchbench.run.config.schema import SCALES
 
 
 @click.command("costs")

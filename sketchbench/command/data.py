@@ -6,8 +6,8 @@ import sys
 import click
 
 from sketchbench.command.group import OneOf
-from sketchbench.dataset.dataset import VARIABLE
-from sketchbench.dataset.fetch import SOURCES, VOUCHED, fetch, vouch
+from sketchbench.learning.dataset.dataset import VARIABLE
+from sketchbench.learning.dataset.fetch import SOURCES, VOUCHED, fetch, vouch
 
 ROOT = click.option("--root", help=f"The data root (default: ${VARIABLE}, else `data`).")
 

@@ -4,16 +4,16 @@ from pathlib import Path
 
 import click
 
+from sketchbench.base.files import display_path
+from sketchbench.base.parameters import choose
+from sketchbench.base.project import CONF, HOME
 from sketchbench.command.group import FOLDER
-from sketchbench.config.composition import own_methods, user_folder
-from sketchbench.files import display_path
-from sketchbench.inspection.check import check_folder
 from sketchbench.kernels import resolve
-from sketchbench.parameters import choose
 from sketchbench.plan.cost import format_duration
-from sketchbench.project import CONF, HOME
+from sketchbench.plan.inspection.check import check_folder
 from sketchbench.report.evidence import transfer
 from sketchbench.report.evidence.outcomes import Scale
+from sketchbench.run.config.composition import own_methods, user_folder
 
 MODEL = "digits_mlp"
 

@@ -13,11 +13,11 @@ from typing import Any, Literal, NamedTuple
 
 import click
 
+from sketchbench.base.course import outcome_config
+from sketchbench.base.files import FileError, check_writable, clear, set_aside, write_bytes
 from sketchbench.command.plan import plan_of, settings
-from sketchbench.files import FileError, check_writable, clear, set_aside, write_bytes
 from sketchbench.plan.plan import Plan
 from sketchbench.run import record
-from sketchbench.run.course import outcome_config
 
 Fate = Literal["taken", "refused", "damaged", "not needed"]
 

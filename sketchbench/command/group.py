@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from sketchbench.parameters import did_you_mean
+from sketchbench.base.parameters import did_you_mean
 
 FOLDER = click.option(
     "--folder",

@@ -5,9 +5,9 @@ import sys
 
 import click
 
+from sketchbench.base.errors import one_line
 from sketchbench.command.group import Lazy, explain
 from sketchbench.command.program import USAGE, program
-from sketchbench.errors import one_line
 
 COMPLETE = "_SKETCHBENCH_COMPLETE"  # the variable by which a shell asks for completions
 COMMANDS = {

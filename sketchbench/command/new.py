@@ -11,11 +11,11 @@ from string import Template
 
 import click
 
+from sketchbench.base.files import check_writable, display_path, write_text
+from sketchbench.base.project import CONF, checkout
 from sketchbench.command.group import FOLDER, OneOf
-from sketchbench.config.composition import METHODS, PARTS
-from sketchbench.files import check_writable, display_path, write_text
-from sketchbench.inspection.files import RESERVED
-from sketchbench.project import CONF, checkout
+from sketchbench.plan.inspection.files import RESERVED
+from sketchbench.run.config.composition import METHODS, PARTS
 
 TEXTS = Path(__file__).parent / "templates"
 TASK = "task"

@@ -7,11 +7,11 @@ from typing import Any
 import click
 
 from sketchbench.command.group import FOLDER
-from sketchbench.config.composition import user_folder
-from sketchbench.inspection.check import check_folder
 from sketchbench.plan.cost import format_duration
+from sketchbench.plan.inspection.check import check_folder
 from sketchbench.plan.making import from_settings, settings_with
 from sketchbench.plan.plan import Plan
+from sketchbench.run.config.composition import user_folder
 
 
 def settings(function: Any) -> Any:

@@ -12,9 +12,9 @@ import sys
 import traceback
 from typing import Any, Protocol
 
+from sketchbench.base.errors import MISTAKES, FolderError, message, one_line
+from sketchbench.base.files import parse_json
 from sketchbench.command.extras import missing
-from sketchbench.errors import MISTAKES, FolderError, message, one_line
-from sketchbench.files import parse_json
 
 # Exit codes: of a wrong call, of SIGINT (128 + 2), and of sysexits.h EX_SOFTWARE, and EX_TEMPFAIL, which is no failure.
 USAGE, INTERRUPTED, BUG, UNFINISHED = 2, 130, 70, 75

@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
+from sketchbench.base.project import checkout
 from sketchbench.command.plan import settings
-from sketchbench.project import checkout
 
 NEEDED = ("workflow/Snakefile", "workflow/run")
 

@@ -10,19 +10,19 @@ from typing import Any
 import click
 from omegaconf import OmegaConf
 
+from sketchbench.base.course import Unfinished, can_resume, with_time_limit
+from sketchbench.base.errors import blame
+from sketchbench.base.files import check_writable
+from sketchbench.base.project import CONF
 from sketchbench.command.group import FOLDER, OneOf
 from sketchbench.command.program import UNFINISHED
-from sketchbench.config import composition
-from sketchbench.config.composition import METHODS, PARTS
-from sketchbench.config.overrides import product
-from sketchbench.errors import blame
-from sketchbench.files import check_writable
-from sketchbench.inspection.check import Method, check_folder
 from sketchbench.kernels import NAMES
 from sketchbench.measure.column import CONTROLS
-from sketchbench.project import CONF
+from sketchbench.plan.inspection.check import Method, check_folder
 from sketchbench.run import job, record
-from sketchbench.run.course import Unfinished, can_resume, with_time_limit
+from sketchbench.run.config import composition
+from sketchbench.run.config.composition import METHODS, PARTS
+from sketchbench.run.config.overrides import product
 from sketchbench.run.execution import execute
 from sketchbench.run.signature import code_of, signature
 

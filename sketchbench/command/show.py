@@ -9,12 +9,10 @@ from typing import Any
 
 import click
 
+from sketchbench.base.parameters import choose
+from sketchbench.base.project import CONF, reports
 from sketchbench.command.group import FOLDER, OneOf
-from sketchbench.config import commands
-from sketchbench.config.study import names as study_names
-from sketchbench.parameters import choose
 from sketchbench.plan.selection import places_of
-from sketchbench.project import CONF, reports
 from sketchbench.report import seal
 from sketchbench.report.claim import page
 from sketchbench.report.claim.check import TEXTS
@@ -26,6 +24,8 @@ from sketchbench.report.evidence.outcomes import Scale, read_outcomes
 from sketchbench.report.evidence.provenance import dated, last_commit, made_with
 from sketchbench.report.evidence.statistic import WORDS, name_of
 from sketchbench.report.table.reading import read_unsealed
+from sketchbench.run.config import commands
+from sketchbench.run.config.study import names as study_names
 
 SCALES = ("quick", "paper", "smoke")
 WIDTH = 48  # characters of an interval

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import click
 
+from sketchbench.base.project import checkout
 from sketchbench.command.group import FOLDER
-from sketchbench.project import checkout
-from sketchbench.site.build import build
+from sketchbench.report.site.build import build
 
 
 @click.command("site")

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import click
 
+from sketchbench.base.files import check_entries, check_writable, parse_json, write_text
+from sketchbench.base.parameters import choose
 from sketchbench.command.group import OneOf
 from sketchbench.command.program import read_json_stdin
-from sketchbench.config.schema import SCALES
-from sketchbench.files import check_entries, check_writable, parse_json, write_text
-from sketchbench.parameters import choose
 from sketchbench.report import seal
 from sketchbench.report.codes import check_planned, code_of
+from sketchbench.run.config.schema import SCALES
 
 log = logging.getLogger(__name__)
 FILE = click.Path(path_type=Path)

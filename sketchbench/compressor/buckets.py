@@ -9,13 +9,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sketchbench.base.parameters import Count
 from sketchbench.compressor.compressor import At, Memory
 from sketchbench.compressor.message import WORD, Message, Reply
 from sketchbench.compressor.packing import pack, unpack
 from sketchbench.compressor.prefix_codes import decode_gamma, encode_gamma, gamma_lengths
 from sketchbench.compressor.quantised import Quantised, in_units
 from sketchbench.kernels import Array
-from sketchbench.parameters import Count
 
 LADDER = sorted({m * 2**bits // 4 for m in (4, 5, 6, 7) for bits in range(15)})  # 1, 2, 3, 4, 5, 6, 7, 8, 10, ...
 HEAD = 2  # bytes of s

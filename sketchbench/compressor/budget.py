@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sketchbench import kernels, seeds
+from sketchbench import kernels
+from sketchbench.base import seeds
 from sketchbench.compressor.compressor import At, Compressor, MakeCompressor
 from sketchbench.compressor.message import Layout, byte_limit
 from sketchbench.sketch.family import SizeError

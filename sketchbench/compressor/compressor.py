@@ -8,13 +8,13 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Count
 from sketchbench.compressor import door
 from sketchbench.compressor.message import KEY, Layout, Message, Reply, check_layout
 from sketchbench.compressor.tensor import Tensor
 from sketchbench.kernels import Array, Kernels
 from sketchbench.measure.numbers import check_finite
-from sketchbench.parameters import Checked, Count
 from sketchbench.privacy.secure_sum import Grid, SecureSum
 from sketchbench.sketch.family import SizeError
 

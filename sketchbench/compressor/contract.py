@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench import seeds
+from sketchbench.base import seeds
 from sketchbench.compressor import door, operators
 from sketchbench.compressor.compressor import At, Compressor, Memory
 from sketchbench.compressor.message import KEY, Message, Reply

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
+from sketchbench.base.parameters import Probability, Range
 from sketchbench.compressor import operators
 from sketchbench.compressor.compressor import At, Compressor, Memory
 from sketchbench.compressor.message import WORD, Message, Reply
@@ -13,7 +14,6 @@ from sketchbench.compressor.packing import from_bits, pack, to_bits, unpack
 from sketchbench.compressor.quantised import in_units
 from sketchbench.compressor.tensor import Tensor
 from sketchbench.kernels import Array
-from sketchbench.parameters import Probability, Range
 from sketchbench.privacy import discrete_gaussian, secure_sum
 from sketchbench.privacy.secure_sum import Grid, SecureSum
 from sketchbench.sketch.operator import Sketch
@@ -144,7 +144,7 @@ class DiscreteSRHT(Compressor):
     def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
         import torch
 
-        from sketchbench.model import autograd
+        from sketchbench.learning.model import autograd
 
         sketches = self.operators(operators.on_cpu(at))
         cells = at.kernels.to_numpy(self._cells(message, at, replies)[:, 0])

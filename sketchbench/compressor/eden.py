@@ -9,12 +9,12 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sketchbench.base.parameters import Count
 from sketchbench.compressor import lloyd_max
 from sketchbench.compressor.compressor import At, Memory
 from sketchbench.compressor.message import WORD, Message, Reply
 from sketchbench.compressor.quantised import Quantised, in_units
 from sketchbench.kernels import Array
-from sketchbench.parameters import Count
 from sketchbench.sketch.draws import SIGNS
 
 PIECE = 2**15  # entries that are quantised at a time

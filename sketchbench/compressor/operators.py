@@ -54,7 +54,7 @@ class SketchedUpdate(Compressor):
     def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
         import torch
 
-        from sketchbench.model import autograd
+        from sketchbench.learning.model import autograd
 
         operators = self.operators(on_cpu(at))
         cells = torch.as_tensor(at.kernels.to_numpy(message.parts["cells"][:, 0]))

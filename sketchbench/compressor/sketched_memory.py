@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, NamedTuple
 
+from sketchbench.base.parameters import Range, Share
 from sketchbench.compressor import door
 from sketchbench.compressor.compressor import At, Feedback, Memory
 from sketchbench.compressor.message import Message, Reply, sparse_nbytes
 from sketchbench.compressor.operators import SketchedUpdate
 from sketchbench.kernels import Array, Kernels
-from sketchbench.parameters import Range, Share
-from sketchbench.recovery.recovery import MakeRecovery, best
+from sketchbench.sketch.recovery.recovery import MakeRecovery, best
 from sketchbench.sketch.scattered import Scattered
 
 Momentum = Annotated[float, Range(0, 1, open_high=True)]

@@ -14,8 +14,8 @@ from typing import Any
 
 import torch
 
-from sketchbench.files import clear, make_folder, set_aside, write_bytes
-from sketchbench.run.course import Course, Unfinished
+from sketchbench.base.course import Course, Unfinished
+from sketchbench.base.files import clear, make_folder, set_aside, write_bytes
 
 log = logging.getLogger(__name__)
 MAGIC = "sketchbench checkpoint 1"

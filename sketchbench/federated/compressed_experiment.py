@@ -9,21 +9,21 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sketchbench import seeds
-from sketchbench.dataset.dataset import Dataset, Split
-from sketchbench.dataset.partition import MakeParts
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Count, Positive, Share
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD, Feedback, Momentum, Sent, ServerState
 from sketchbench.federated.compressors import Arm, check_case, compressor_of
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.experiment import Experiment
 from sketchbench.federated.tuning import Procedure
 from sketchbench.kernels import Array, Kernels
-from sketchbench.model import classification
-from sketchbench.model.classification import Samples
-from sketchbench.model.networks import MakeModel
-from sketchbench.model.precision import Precision
-from sketchbench.objective.network import Inputs, Network
-from sketchbench.parameters import Checked, Count, Positive, Share
+from sketchbench.learning.dataset.dataset import Dataset, Split
+from sketchbench.learning.dataset.partition import MakeParts
+from sketchbench.learning.model import classification
+from sketchbench.learning.model.classification import Samples
+from sketchbench.learning.model.networks import MakeModel
+from sketchbench.learning.model.precision import Precision
+from sketchbench.learning.objective.network import Inputs, Network
 from sketchbench.sketch.operator import Sketch
 
 LOST = 10.0  # a training has diverged when its loss exceeds that at the start by this factor

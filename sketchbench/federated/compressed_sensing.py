@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Count, Natural, NonNegative, Positive, Range, checked
 from sketchbench.federated.conditions import check_objective
 from sketchbench.kernels import Array
-from sketchbench.objective.problem import Problem
-from sketchbench.parameters import Checked, Count, Natural, NonNegative, Positive, Range, checked
-from sketchbench.recovery.recovery import Recovery
+from sketchbench.learning.objective.problem import Problem
 from sketchbench.sketch.operator import Sketch
+from sketchbench.sketch.recovery.recovery import Recovery
 from sketchbench.sketch.scattered import Scattered
 
 Feedback = Literal["subtract", "zero", "none"]

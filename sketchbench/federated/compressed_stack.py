@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench import seeds
+from sketchbench.base import seeds
 from sketchbench.federated.compressed_experiment import CompressedExperiment
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD, Sent, ServerState, sparse_nbytes
 from sketchbench.federated.compressors import Arm
 from sketchbench.federated.curve import Curve
-from sketchbench.objective.stacked import Batches
+from sketchbench.learning.objective.stacked import Batches
 from sketchbench.sketch.operator import Sketch
 
 log = logging.getLogger(__name__)

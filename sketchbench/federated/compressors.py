@@ -2,13 +2,13 @@
 
 from typing import NamedTuple
 
-from sketchbench.parameters import Count, Positive, checked, choose
-from sketchbench.recovery.count_sketch import CountSketchMedian
-from sketchbench.recovery.desketch import Desketch
-from sketchbench.recovery.fiht import FIHT
-from sketchbench.recovery.recovery import Recovery
+from sketchbench.base.parameters import Count, Positive, checked, choose
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.identity import Identity
+from sketchbench.sketch.recovery.count_sketch import CountSketchMedian
+from sketchbench.sketch.recovery.desketch import Desketch
+from sketchbench.sketch.recovery.fiht import FIHT
+from sketchbench.sketch.recovery.recovery import Recovery
 from sketchbench.sketch.sparse import BlockSparseEmbedding
 from sketchbench.sketch.transform import SubsampledHadamard
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from sketchbench.dataset.arrays import check_array
+from sketchbench.learning.dataset.arrays import check_array
+from sketchbench.learning.objective.problem import Problem
 from sketchbench.measure.numbers import check_finite
-from sketchbench.objective.problem import Problem
 
 
 def check_objective(objective: Problem, d: int) -> None:

@@ -7,7 +7,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench.dataset.arrays import check_array
+from sketchbench.learning.dataset.arrays import check_array
 from sketchbench.measure.numbers import check_finite
 
 Vectors = NDArray[np.float64]

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from sketchbench.compressor.message import KEY, WORD
 from sketchbench.kernels import Kernels
-from sketchbench.model import autograd, classification, sketched
+from sketchbench.learning.model import autograd, classification, sketched
 
 Option = Literal["I", "II"]  # of a client's estimate of the weights
 OPTIONS: tuple[Option, ...] = get_args(Option)

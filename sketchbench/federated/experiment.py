@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
+from sketchbench.base.course import WHOLE, Course, Unfinished
+from sketchbench.base.parameters import Checked, Count, Natural
 from sketchbench.federated import checkpoint
 from sketchbench.federated.curve import Curve
-from sketchbench.parameters import Checked, Count, Natural
-from sketchbench.run.course import WHOLE, Course, Unfinished
 
 log = logging.getLogger(__name__)
 SECONDS_BETWEEN = 60.0  # from one checkpoint of a training to the next

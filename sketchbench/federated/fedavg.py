@@ -9,8 +9,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sketchbench import seeds
-from sketchbench.dataset.partition import Parts
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Count, Natural, Positive, Range, Share, checked
 from sketchbench.federated.adam import Adam
 from sketchbench.federated.double_blind import (
     Broadcast,
@@ -23,10 +23,10 @@ from sketchbench.federated.double_blind import (
 )
 from sketchbench.federated.fedavg_conditions import check_federation
 from sketchbench.kernels import Kernels
-from sketchbench.model.autograd import desketch, sketch
-from sketchbench.model.classification import Samples
-from sketchbench.model.sketched import operators
-from sketchbench.parameters import Checked, Count, Natural, Positive, Range, Share, checked
+from sketchbench.learning.dataset.partition import Parts
+from sketchbench.learning.model.autograd import desketch, sketch
+from sketchbench.learning.model.classification import Samples
+from sketchbench.learning.model.sketched import operators
 from sketchbench.sketch.operator import Sketch
 
 LocalStepping = Literal["weights", "sketch"]

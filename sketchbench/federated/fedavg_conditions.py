@@ -4,10 +4,10 @@ from typing import Any
 
 from torch import nn
 
-from sketchbench.dataset.partition import check_parts
 from sketchbench.federated.double_blind import check_twin
-from sketchbench.model import classification
-from sketchbench.model.classification import Samples
+from sketchbench.learning.dataset.partition import check_parts
+from sketchbench.learning.model import classification
+from sketchbench.learning.model.classification import Samples
 
 
 def check_federation(model: nn.Module, twin: nn.Module, samples: Samples, parts: Any) -> None:

@@ -10,9 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from sketchbench import seeds
-from sketchbench.dataset.dataset import Dataset, Split
-from sketchbench.dataset.partition import MakeParts, Parts, deal
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Count, Natural, Positive, Share
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.double_blind import OPTIONS, Weights, estimated_weights
 from sketchbench.federated.experiment import Experiment
@@ -27,13 +26,14 @@ from sketchbench.federated.fedavg import (
 )
 from sketchbench.federated.tuning import Procedure
 from sketchbench.kernels import Kernels
-from sketchbench.model import classification, sketched
-from sketchbench.model.autograd import device_of
-from sketchbench.model.blind import make_blind
-from sketchbench.model.classification import Samples
-from sketchbench.model.networks import MakeModel, initialise
-from sketchbench.model.precision import Precision, precision_context
-from sketchbench.parameters import Count, Natural, Positive, Share
+from sketchbench.learning.dataset.dataset import Dataset, Split
+from sketchbench.learning.dataset.partition import MakeParts, Parts, deal
+from sketchbench.learning.model import classification, sketched
+from sketchbench.learning.model.autograd import device_of
+from sketchbench.learning.model.blind import make_blind
+from sketchbench.learning.model.classification import Samples
+from sketchbench.learning.model.networks import MakeModel, initialise
+from sketchbench.learning.model.precision import Precision, precision_context
 from sketchbench.sketch.family import Family
 
 PLAIN = "plain"  # in the place of the option for a network without sketched layers

@@ -14,9 +14,9 @@ from sketchbench.federated.curve import Curve
 from sketchbench.federated.double_blind import Reply, Weights, receive
 from sketchbench.federated.fedavg import FedAvgRound
 from sketchbench.federated.fedavg_experiment import FedAvgExperiment, Successive
-from sketchbench.model.autograd import sketch
-from sketchbench.model.sketched import operators
-from sketchbench.objective.stacked import Batches, StackedPerceptron, is_perceptron, of_model
+from sketchbench.learning.model.autograd import sketch
+from sketchbench.learning.model.sketched import operators
+from sketchbench.learning.objective.stacked import Batches, StackedPerceptron, is_perceptron, of_model
 
 log = logging.getLogger(__name__)
 LARGEST = 2**16  # weights of a network whose steps take longer to call than to compute

@@ -25,22 +25,22 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.course import WHOLE, Course, Unfinished
+from sketchbench.base.kept import Kept
+from sketchbench.base.parameters import Checked, Count, Positive, checked
 from sketchbench.compressor import door
 from sketchbench.compressor.compressor import At, Compressor, Memory
 from sketchbench.compressor.message import Layout
-from sketchbench.dataset.dataset import Dataset, Split
-from sketchbench.dataset.partition import MakeParts, deal
 from sketchbench.federated import checkpoint
 from sketchbench.federated.experiment import SECONDS_BETWEEN
 from sketchbench.kernels import Array, Kernels
-from sketchbench.model.networks import MakeModel
-from sketchbench.objective.stacked import Batches, StackedPerceptron, initial_weights
-from sketchbench.objective.stacked_network import StackedNetwork, stacked
-from sketchbench.parameters import Checked, Count, Positive, checked
+from sketchbench.learning.dataset.dataset import Dataset, Split
+from sketchbench.learning.dataset.partition import MakeParts, deal
+from sketchbench.learning.model.networks import MakeModel
+from sketchbench.learning.objective.stacked import Batches, StackedPerceptron, initial_weights
+from sketchbench.learning.objective.stacked_network import StackedNetwork, stacked
 from sketchbench.privacy.sampling import Sampling
-from sketchbench.run.course import WHOLE, Course, Unfinished
-from sketchbench.run.kept import Kept
 
 LARGEST = 1000.0  # magnitude of a weight beyond which a training has diverged; others reach a hundredth of it
 LARGEST_UPDATE = 1e30  # magnitude of an update's entry beyond which it has, too: norms still fit into float32

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from sketchbench.base.parameters import Checked, Count, Natural, Positive, checked
 from sketchbench.federated.conditions import check_objective
 from sketchbench.kernels import Array, Kernels
-from sketchbench.objective.problem import Problem
-from sketchbench.parameters import Checked, Count, Natural, Positive, checked
+from sketchbench.learning.objective.problem import Problem
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
 

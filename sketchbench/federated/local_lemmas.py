@@ -5,7 +5,7 @@ import itertools
 
 from sketchbench.federated.iterative_sketching import LocalStep, Round
 from sketchbench.kernels import Array
-from sketchbench.objective.objective import Objective
+from sketchbench.learning.objective.objective import Objective
 from sketchbench.theory import local_steps as lemmas
 from sketchbench.theory.convergence import Assumptions
 from sketchbench.theory.local_steps import ClientAverages

@@ -10,23 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.course import WHOLE, Course
+from sketchbench.base.kept import Kept
+from sketchbench.base.parameters import Checked, Count, NonEmptyList, Positive, Probability, choose
 from sketchbench.compressor.compressor import Compressor
 from sketchbench.compressor.plain import Plain
-from sketchbench.dataset.dataset import Dataset, Split
-from sketchbench.dataset.partition import MakeParts
 from sketchbench.federated.frontier import Arm, Federation, Gradients, make_federation, train
 from sketchbench.federated.tuning import hold_out
 from sketchbench.kernels import Kernels
-from sketchbench.model.networks import MakeModel
-from sketchbench.parameters import Checked, Count, NonEmptyList, Positive, Probability, choose
+from sketchbench.learning.dataset.dataset import Dataset, Split
+from sketchbench.learning.dataset.partition import MakeParts
+from sketchbench.learning.model.networks import MakeModel
 from sketchbench.privacy.accountant import epsilon
 from sketchbench.privacy.calibration import calibrated_sigma
 from sketchbench.privacy.mechanism import Mechanism, mean_sensitivity, mean_step, private_training
 from sketchbench.privacy.sampling import Sampling
 from sketchbench.privacy.secure_sum import Grid, SecureSum
-from sketchbench.run.course import WHOLE, Course
-from sketchbench.run.kept import Kept
 
 Numbers = NDArray[np.float64]  # (trials,)
 calibrate = functools.cache(calibrated_sigma)  # a process calibrates the same noise for all compressors

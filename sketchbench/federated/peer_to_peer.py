@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench.dataset.arrays import check_array
+from sketchbench.base.parameters import Checked, Count, Positive
+from sketchbench.learning.dataset.arrays import check_array
 from sketchbench.measure.numbers import check_finite
-from sketchbench.parameters import Checked, Count, Positive
 
 Numbers = NDArray[np.float64]
 Sketches = Callable[[int], Numbers]  # from a round to R of each link, (N, b, d); link i joins nodes i and i + 1

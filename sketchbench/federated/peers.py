@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Count
 from sketchbench.federated import compressors
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD, ServerState
 from sketchbench.federated.iterative_sketching import IterativeSketching, Round
 from sketchbench.kernels import Array
-from sketchbench.objective.objective import Objective
-from sketchbench.parameters import Checked, Count
+from sketchbench.learning.objective.objective import Objective
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
 from sketchbench.sketch.transform import SubsampledHadamard

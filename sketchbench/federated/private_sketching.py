@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, NonNegative, Positive
 from sketchbench.federated.iterative_sketching import IterativeSketching, Round
 from sketchbench.kernels import Array
-from sketchbench.objective.empirical import EmpiricalRisk
-from sketchbench.parameters import Checked, NonNegative, Positive
+from sketchbench.learning.objective.empirical import EmpiricalRisk
 from sketchbench.privacy.mechanism import Mechanism, mean_step, private_training
 from sketchbench.privacy.sampling import Neighbours, Sampling
 

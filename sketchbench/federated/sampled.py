@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sketchbench.base.parameters import Checked, Share
 from sketchbench.kernels import Array
-from sketchbench.objective.empirical import EmpiricalRisk
-from sketchbench.parameters import Checked, Share
+from sketchbench.learning.objective.empirical import EmpiricalRisk
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
+from sketchbench.base.parameters import choose
 from sketchbench.federated.iterative_sketching import IterativeSketching, Round
 from sketchbench.kernels import Array
-from sketchbench.objective.objective import Objective
-from sketchbench.parameters import choose
+from sketchbench.learning.objective.objective import Objective
 from sketchbench.sketch.family import Family
 from sketchbench.theory.convergence import THEOREMS, Assumptions, Measured, Theorem
 from sketchbench.theory.known import Known

@@ -6,9 +6,9 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from sketchbench import seeds
-from sketchbench.dataset.dataset import Dataset, Split
-from sketchbench.parameters import Checked, Count, NonEmptyList, Positive, Share
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Count, NonEmptyList, Positive, Share
+from sketchbench.learning.dataset.dataset import Dataset, Split
 
 HELD_OUT = 10  # one of so many training samples is held out
 

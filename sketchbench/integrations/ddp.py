@@ -17,7 +17,8 @@ from torch import Tensor
 from torch.futures import Future
 from torch.utils import dlpack
 
-from sketchbench import kernels, seeds
+from sketchbench import kernels
+from sketchbench.base import seeds
 from sketchbench.compressor import door
 from sketchbench.compressor.compressor import At, Compressor, MakeCompressor, Memory
 from sketchbench.compressor.message import Layout, Message

@@ -18,7 +18,7 @@ from flwr.serverapp import Grid
 from flwr.serverapp.strategy import FedAvg
 from flwr.serverapp.strategy.strategy_utils import validate_message_reply_consistency
 
-from sketchbench import seeds
+from sketchbench.base import seeds
 from sketchbench.compressor.compressor import Compressor, MakeCompressor
 from sketchbench.compressor.message import KEY, Layout
 from sketchbench.integrations.method import for_layouts

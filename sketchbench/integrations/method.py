@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 
-from sketchbench import kernels, seeds
+from sketchbench import kernels
+from sketchbench.base import seeds
+from sketchbench.base.parameters import choose
+from sketchbench.base.project import CONF
 from sketchbench.compressor.compressor import At, Compressor, MakeCompressor
 from sketchbench.compressor.message import Layout, byte_limit
-from sketchbench.config.composition import load_method, own_methods
-from sketchbench.parameters import choose
-from sketchbench.project import CONF
+from sketchbench.run.config.composition import load_method, own_methods
 
 ForLayout = Callable[[Layout], Compressor]
 

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sketchbench import seeds
+from sketchbench.base import seeds
 from sketchbench.compressor.operators import MakeFamily
 from sketchbench.sketch.count_sketch import CountSketch
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, Literal, Protocol, cast
 
-from sketchbench.parameters import choose
+from sketchbench.base.parameters import choose
 
 Array = Any  # an array of the backend: NumPy's or CuPy's
 

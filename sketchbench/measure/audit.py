@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
+from sketchbench.base.parameters import checked
 from sketchbench.measure.interval import proportion_interval
 from sketchbench.measure.numbers import Sample
-from sketchbench.parameters import checked
 
 
 def epsilon_lower_bound(hits: int, false_alarms: int, trials: int, *, delta: float, error: float) -> float:

@@ -7,7 +7,7 @@ number: words can change, and columns can be added, without any run being made a
 from enum import StrEnum
 from typing import Any
 
-from sketchbench.parameters import did_you_mean
+from sketchbench.base.parameters import did_you_mean
 
 CONTROLS = "control/"  # prefix of the names of negative controls
 TRIALS_THERE = "trials there"  # quantity of the row that the table adds if trials that are runs are missing

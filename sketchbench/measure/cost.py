@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sketchbench.base.parameters import checked
 from sketchbench.measure.numbers import Sample
-from sketchbench.parameters import checked
 
 
 def count_operations(function: Callable[[Any], Any], x: NDArray[Any]) -> int:

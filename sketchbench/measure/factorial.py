@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sketchbench.base.parameters import checked
 from sketchbench.measure.numbers import Sample
-from sketchbench.parameters import checked
 
 # The columns of the fifth and sixth factor are products of others, such that no factor's effect is confounded with that
 # of another factor or of a pair (resolution V and IV; Box, Hunter & Hunter 2005, Table 6.22).

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
+from sketchbench.base.parameters import checked
 from sketchbench.measure.numbers import Finite, Sample, check_finite
 from sketchbench.measure.summary import ROUNDING
-from sketchbench.parameters import checked
 
 
 class Interval(NamedTuple):

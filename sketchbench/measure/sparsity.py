@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sketchbench.base.parameters import Count, checked
 from sketchbench.measure.numbers import Real
-from sketchbench.parameters import Count, checked
 
 Vectors = NDArray[np.float64]
 

@@ -6,8 +6,8 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sketchbench.base.parameters import NonNegative, checked
 from sketchbench.measure.numbers import check_real
-from sketchbench.parameters import NonNegative, checked
 
 ROUNDING = 1e-9  # relative rounding error of a float64 sum over 10^6 terms, at most
 ORDINARY = 1e80  # size of numbers whose cubes are normal, and that of their inverses

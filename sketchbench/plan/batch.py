@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sketchbench.files import clear, remove, set_aside
+from sketchbench.base.course import with_time_limit
+from sketchbench.base.files import clear, remove, set_aside
 from sketchbench.plan.cost import Cost
 from sketchbench.report.seal import digest
-from sketchbench.run.course import with_time_limit
 from sketchbench.run.signature import targets
 
 LEAST = 30.0  # seconds of runs that are worth a process of their own

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from sketchbench.project import HOME
+from sketchbench.base.project import HOME
 
 FILE = HOME / "conf" / "costs.csv"
 COLUMNS = ("scale", "study", "runs", "seconds", "longest", "mebibytes")

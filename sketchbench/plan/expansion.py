@@ -4,9 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sketchbench.config.composition import Composer
-from sketchbench.config.study import NO_METHOD, TRIALS, Point, Study
-from sketchbench.errors import ConfigError, blame
+from sketchbench.base.course import can_resume
+from sketchbench.base.errors import ConfigError, blame
 from sketchbench.measure.column import CONTROLS, Column
 from sketchbench.plan import cost
 from sketchbench.plan.batch import Run
@@ -14,7 +13,8 @@ from sketchbench.plan.plan import Plan, Skipped
 from sketchbench.plan.selection import Selection
 from sketchbench.report.inputs import records_inputs
 from sketchbench.report.standing import Table
-from sketchbench.run.course import can_resume
+from sketchbench.run.config.composition import Composer
+from sketchbench.run.config.study import NO_METHOD, TRIALS, Point, Study
 from sketchbench.run.digest import CodeDigest
 from sketchbench.run.execution import check_sizes
 from sketchbench.run.signature import signature

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from sketchbench.files import FileError
+from sketchbench.base.files import FileError
 from sketchbench.plan.plan import Plan
 from sketchbench.plan.selection import Places
 from sketchbench.report import codes, seal

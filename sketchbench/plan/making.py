@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sketchbench import kernels
-from sketchbench.config import study
-from sketchbench.config.composition import Composer, own_methods, user_folder
-from sketchbench.config.schema import SCALES, load, validate
-from sketchbench.errors import ConfigError
-from sketchbench.parameters import choose
+from sketchbench.base.errors import ConfigError
+from sketchbench.base.parameters import choose
+from sketchbench.base.project import CONF
 from sketchbench.plan import cost
 from sketchbench.plan.expansion import Expansion
 from sketchbench.plan.plan import RUNS, Plan, Skipped, standing_file
 from sketchbench.plan.selection import ALL, Methods, places_of, selection_of, unjudged
-from sketchbench.project import CONF
 from sketchbench.report import standing
 from sketchbench.report.standing import Table
+from sketchbench.run.config import study
+from sketchbench.run.config.composition import Composer, own_methods, user_folder
+from sketchbench.run.config.schema import SCALES, load, validate
 from sketchbench.run.digest import CodeDigest
 
 

@@ -16,20 +16,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from hydra.utils import instantiate
 
+from sketchbench.base.files import parse_json, write_text
+from sketchbench.base.project import CONF
 from sketchbench.compressor.budget import at_budget
 from sketchbench.compressor.message import Layout
-from sketchbench.config.composition import Composed, Composer, load_part
-from sketchbench.config.study import read
-from sketchbench.dataset.dataset import Dataset
-from sketchbench.dataset.partition import deal
 from sketchbench.federated.paired import RateChoice
 from sketchbench.federated.tuning import hold_out
-from sketchbench.files import parse_json, write_text
-from sketchbench.model.networks import initialise
-from sketchbench.objective.stacked import is_perceptron
+from sketchbench.learning.dataset.dataset import Dataset
+from sketchbench.learning.dataset.partition import deal
+from sketchbench.learning.model.networks import initialise
+from sketchbench.learning.objective.stacked import is_perceptron
 from sketchbench.plan.cost import format_duration
 from sketchbench.plan.selection import MINE
-from sketchbench.project import CONF
 from sketchbench.report.claim import judge
 from sketchbench.report.evidence import transfer
 from sketchbench.report.evidence.outcomes import Scale
@@ -38,6 +36,8 @@ from sketchbench.report.figure.catalogue import read_catalogue
 from sketchbench.report.frontier import TRAINING, cells
 from sketchbench.report.table import joining
 from sketchbench.run import job, record
+from sketchbench.run.config.composition import Composed, Composer, load_part
+from sketchbench.run.config.study import read
 from sketchbench.run.execution import execute
 from sketchbench.run.signature import signature
 from sketchbench.sketch.family import SizeError
@@ -215,7 +215,7 @@ def even(node: Mapping[str, Any], data: Dataset, seed: int) -> tuple[dict[str, A
     if equal:
         return dict(node), ""
     kept = max(1, int(SPARE * fewest))
-    target = "sketchbench.dataset.partition.even"
+    target = "sketchbench.learning.dataset.partition.even"
     note = f"clients have unequally many records, from {fewest} on; {kept} of each are drawn at random"
     return {"_target_": target, "_partial_": True, "partition": dict(node), "samples": kept}, note
 
@@ -224,7 +224,7 @@ def one_class(data: Dataset, clients: int) -> dict[str, Any]:
     """Clients of a single class each, as large as the classes allow."""
     fewest = int(np.unique(data.train.labels, return_counts=True)[1].min())
     sharing = -(-clients // len(np.unique(data.train.labels)))
-    target, samples = "sketchbench.dataset.partition.one_class", int(SPARE * fewest) // sharing
+    target, samples = "sketchbench.learning.dataset.partition.one_class", int(SPARE * fewest) // sharing
     return {"_target_": target, "_partial_": True, "clients": clients, "samples": max(1, samples)}
 
 
@@ -233,7 +233,7 @@ def problem_of(
 ) -> tuple[Problem, list[str]]:
     """The problem of these files: equal shares of the images, and the clients of `partition`, or those of one class
     where it is ""; and notes on what was changed for that."""
-    shares = {"_target_": "sketchbench.dataset.partition.iid", "_partial_": True, "clients": clients}
+    shares = {"_target_": "sketchbench.learning.dataset.partition.iid", "_partial_": True, "clients": clients}
     problem, notes = Problem(dataset, model, {"iid": shares}, kernels, seed, folder), []
     problem.data.check_disjoint()
     case, other = "one class", one_class(problem.data, clients)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from sketchbench.files import is_plain, write_text
+from sketchbench.base.files import is_plain, write_text
 from sketchbench.kernels.device import recorded_name
 from sketchbench.measure.column import Column
 from sketchbench.plan import cost

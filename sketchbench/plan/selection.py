@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from sketchbench.config.composition import METHODS
-from sketchbench.config.schema import YAML
-from sketchbench.config.study import Study
-from sketchbench.errors import ConfigError
-from sketchbench.files import display_path
+from sketchbench.base.errors import ConfigError
+from sketchbench.base.files import display_path
+from sketchbench.base.parameters import choose
 from sketchbench.measure.column import CONTROLS
-from sketchbench.parameters import choose
+from sketchbench.run.config.composition import METHODS
+from sketchbench.run.config.schema import YAML
+from sketchbench.run.config.study import Study
 from sketchbench.theory.known import ALWAYS
 
 ALL, MINE = "all", "mine"  # in a study's list: all methods of its kind, with the user's; the user's alone

@@ -4,11 +4,11 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from sketchbench.config.commands import read_once, single_run
-from sketchbench.config.composition import Composer
-from sketchbench.project import CONF
+from sketchbench.base.project import CONF
 from sketchbench.report.figure.catalogue import read_catalogue
 from sketchbench.report.frontier.cells import Trained
+from sketchbench.run.config.commands import read_once, single_run
+from sketchbench.run.config.composition import Composer
 
 PLAIN = "none"
 

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
-from sketchbench.parameters import checked, choose
+from sketchbench.base.parameters import checked, choose
 from sketchbench.privacy import gaussian, renyi
 from sketchbench.privacy.mechanism import Mechanism, SampledGaussian, Steps, steps
 from sketchbench.theory import privacy as lemmas

@@ -4,7 +4,7 @@ import math
 
 from scipy import optimize
 
-from sketchbench.parameters import checked
+from sketchbench.base.parameters import checked
 from sketchbench.privacy.accountant import FloorError, epsilon
 from sketchbench.privacy.mechanism import Mechanism, steps, with_sigma
 from sketchbench.theory.privacy import OutOfRangeError

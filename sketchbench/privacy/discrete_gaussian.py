@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
-from sketchbench.parameters import Count, NonNegative, Positive, Probability, Share, checked
+from sketchbench.base.parameters import Count, NonNegative, Positive, Probability, Share, checked
 from sketchbench.privacy import renyi
 
 Integers = NDArray[np.int64]

@@ -7,7 +7,7 @@ replaced by another (`replace_one`), or one data set has a record more (`add_rem
 import math
 from dataclasses import dataclass, field, replace
 
-from sketchbench.parameters import Checked, Count, Positive, checked
+from sketchbench.base.parameters import Checked, Count, Positive, checked
 from sketchbench.privacy.sampling import Neighbours, Sampling
 
 

@@ -10,7 +10,7 @@ import math
 
 from scipy import special
 
-from sketchbench.parameters import Probability, checked
+from sketchbench.base.parameters import Probability, checked
 from sketchbench.privacy.mechanism import Mechanism, steps
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from sketchbench.parameters import Count, Positive, Probability, Share, checked
+from sketchbench.base.parameters import Count, Positive, Probability, Share, checked
 
 Numbers = NDArray[np.float64]
 REACH = 12.0  # standard deviations; a normal variable is farther away with a probability below 1e-32

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench.parameters import Checked, Count
+from sketchbench.base.parameters import Checked, Count
 
 Kind = Literal["full", "poisson", "without_replacement", "with_replacement"]
 Neighbours = Literal["replace_one", "add_remove"]

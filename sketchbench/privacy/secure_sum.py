@@ -15,7 +15,7 @@ Float32's rounding of the vectors themselves, some 1e-6 of their norm, is left o
 import math
 from dataclasses import dataclass
 
-from sketchbench.parameters import Checked, Count, Positive, Probability, Share
+from sketchbench.base.parameters import Checked, Count, Positive, Probability, Share
 from sketchbench.privacy import discrete_gaussian
 from sketchbench.privacy.discrete_gaussian import closeness, on_grid, rounded_norm
 

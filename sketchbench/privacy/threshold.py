@@ -4,7 +4,7 @@ import math
 
 from scipy import optimize
 
-from sketchbench.parameters import checked
+from sketchbench.base.parameters import checked
 from sketchbench.privacy import gaussian
 from sketchbench.theory.privacy import gaussian_noise
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special
 
-from sketchbench.parameters import Count, NonNegative, checked
+from sketchbench.base.parameters import Count, NonNegative, checked
 from sketchbench.theory.privacy import LARGEST_EXPONENT
 
 Chances = NDArray[np.float64]

@@ -8,7 +8,7 @@ remembers, and what is edited while jobs run takes no part.
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sketchbench.errors import ConfigError
+from sketchbench.base.errors import ConfigError
 from sketchbench.run.digest import CodeDigest
 
 DIGEST = CodeDigest(descriptions=True)  # reports show what columns mean; of the files as they are when first asked for

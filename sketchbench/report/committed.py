@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sketchbench.project import git
+from sketchbench.base.project import git
 from sketchbench.report import seal
 
 COMPARED = ("claims.csv", "claims.md", "claims.seal", "tables")

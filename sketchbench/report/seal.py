@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sketchbench.files import clear, is_plain, remove, set_aside, write_text
+from sketchbench.base.files import clear, is_plain, remove, set_aside, write_text
 
 VERSION = 1
 LARGEST = 1 << 20  # bytes of a seal; one of 200 tables has 20,000

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from sketchbench.files import FileError, is_plain
+from sketchbench.base.files import FileError, is_plain
 from sketchbench.measure.column import Column
 from sketchbench.report import seal
 from sketchbench.report.inputs import (

@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sketchbench.project import PACKAGE, PROJECT
+from sketchbench.base.moved import today
+from sketchbench.base.project import PACKAGE, PROJECT
 
 # Modules that describe results and change no number: rewording them makes no run again.
 DESCRIPTIONS = ("sketchbench/measure/column.py",)
@@ -101,6 +102,7 @@ class CodeDigest:
 
         Leading dots of a name count from the importer's package.
         """
+        name = today(name)
         dots = len(name) - len(name.lstrip("."))
         file = self._locate(name[dots:], (importer.parents[dots - 1],) if dots else _places(name, places))
         if file is None:

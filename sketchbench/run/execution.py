@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from sketchbench import kernels
-from sketchbench.errors import ConfigError
+from sketchbench.base.course import SETTINGS, course_of
+from sketchbench.base.errors import ConfigError
 from sketchbench.measure.row import Row
-from sketchbench.run.course import SETTINGS, course_of
 from sketchbench.theory.known import Known
 
 SENSING = {"sketch": "family", "recovery": "sensing"}  # by kind of method, the key of its family of operators

@@ -12,13 +12,13 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sketchbench import arithmetic
-from sketchbench.errors import MISTAKES, ConfigError, blame, message
+from sketchbench.base import arithmetic
+from sketchbench.base.course import Unfinished, can_resume, with_time_limit
+from sketchbench.base.errors import MISTAKES, ConfigError, blame, message
+from sketchbench.base.project import PROJECT, code_commit
 from sketchbench.kernels.device import recorded_name
 from sketchbench.measure.row import Row
-from sketchbench.project import PROJECT, code_commit
 from sketchbench.run import record
-from sketchbench.run.course import Unfinished, can_resume, with_time_limit
 from sketchbench.run.digest import CodeDigest
 from sketchbench.run.execution import execute, with_task
 from sketchbench.run.signature import code_of, signature

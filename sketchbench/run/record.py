@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow.json import ParseOptions, ReadOptions, read_json
 
-from sketchbench.files import write_bytes
+from sketchbench.base.files import write_bytes
 
 SCHEMA = 1
 _FIELD = b"sketchbench"

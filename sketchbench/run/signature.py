@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from sketchbench.base.course import outcome_config
 from sketchbench.kernels.device import recorded_name
-from sketchbench.run.course import outcome_config
 from sketchbench.run.digest import CodeDigest
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from sketchbench.parameters import choose
+from sketchbench.base.parameters import choose
 from sketchbench.sketch.draws import BUCKETS, SIGNS, Draws
 from sketchbench.sketch.family import Family, require
 from sketchbench.sketch.scattered import Scattered

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sketchbench import parameters
+from sketchbench.base import parameters
 from sketchbench.kernels import Kernels
 from sketchbench.sketch.draws import Draws
 from sketchbench.sketch.operator import Drawn, Sketch, load, name_of

@@ -2,8 +2,8 @@
 
 from typing import Literal, get_args
 
+from sketchbench.base.parameters import choose
 from sketchbench.kernels import PRIME, Array
-from sketchbench.parameters import choose
 from sketchbench.sketch.draws import BUCKETS, SIGNS, Draws
 from sketchbench.sketch.sizes import require
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from sketchbench import seeds
 from sketchbench.attack.gradient_matching import (
     Evaluation,
     GradientMatching,
@@ -17,9 +16,10 @@ from sketchbench.attack.gradient_matching import (
     variation_of,
 )
 from sketchbench.attack.matching_problem import FEATURES, MatchingProblem, bilinear, normal, perceptron, residual
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Count, Positive, Probability, Several
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import MEDIAN, Row
-from sketchbench.parameters import Checked, Count, Positive, Probability, Several
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
 from sketchbench.task import trials

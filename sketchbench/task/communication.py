@@ -8,13 +8,13 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Count, Probability, Range, Several, Share
 from sketchbench.federated.theorems import algorithm_of, find_theorem, measure
 from sketchbench.kernels import Kernels
+from sketchbench.learning.objective.objective import MakeObjective, Objective
 from sketchbench.measure.divergence import has_diverged
 from sketchbench.measure.row import Row
-from sketchbench.objective.objective import MakeObjective, Objective
-from sketchbench.parameters import Checked, Count, Probability, Range, Several, Share
 from sketchbench.sketch.family import Family, require
 from sketchbench.sketch.identity import Identity
 from sketchbench.task.trials import shown_rounds

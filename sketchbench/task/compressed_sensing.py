@@ -10,19 +10,19 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.kept import Kept
+from sketchbench.base.parameters import Checked, Count, Several
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD, LemmaVectors, MakeSGD, ServerState, track
 from sketchbench.federated.iterative_sketching import Round
 from sketchbench.federated.peers import Peer, Peers, Table
 from sketchbench.kernels import Kernels
+from sketchbench.learning.objective.objective import MakeObjective, Objective
 from sketchbench.measure.divergence import has_diverged
 from sketchbench.measure.row import MEDIAN, Row
 from sketchbench.measure.sparsity import sparsity
-from sketchbench.objective.objective import MakeObjective, Objective
-from sketchbench.parameters import Checked, Count, Several
-from sketchbench.recovery.recovery import MakeRecovery
-from sketchbench.run.kept import Kept
 from sketchbench.sketch.family import Family
+from sketchbench.sketch.recovery.recovery import MakeRecovery
 from sketchbench.task import trials
 
 log = logging.getLogger(__name__)

@@ -8,20 +8,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sketchbench import seeds
-from sketchbench.dataset.augmentation import flip_and_rotate
-from sketchbench.dataset.dataset import Dataset, MakeDataset
-from sketchbench.dataset.partition import MakeParts
+from sketchbench.base import seeds
+from sketchbench.base.course import Course
+from sketchbench.base.parameters import Checked, Count, Positive
 from sketchbench.federated.compressed_experiment import CompressedExperiment, CompressedProcedure, Compression
 from sketchbench.federated.compressed_stack import can_stack, train_stack
 from sketchbench.federated.compressors import UNCOMPRESSED, Arm
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.tuning import Tuning
 from sketchbench.kernels import Kernels
+from sketchbench.learning.dataset.augmentation import flip_and_rotate
+from sketchbench.learning.dataset.dataset import Dataset, MakeDataset
+from sketchbench.learning.dataset.partition import MakeParts
+from sketchbench.learning.model.networks import MakeModel
 from sketchbench.measure.row import MEDIAN, Row, Value
-from sketchbench.model.networks import MakeModel
-from sketchbench.parameters import Checked, Count, Positive
-from sketchbench.run.course import Course
 from sketchbench.task.repeated import Repeated, Values
 
 log = logging.getLogger(__name__)

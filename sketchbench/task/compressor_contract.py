@@ -9,7 +9,8 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Count, Natural, NonEmptyList, Positive, Range, Several
 from sketchbench.compressor import contract
 from sketchbench.compressor.compressor import MakeCompressor
 from sketchbench.compressor.contract import Subject, Values
@@ -17,7 +18,6 @@ from sketchbench.compressor.message import WORD, Layout, byte_limit
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row, Value
 from sketchbench.measure.summary import ROUNDING
-from sketchbench.parameters import Checked, Count, Natural, NonEmptyList, Positive, Range, Several
 from sketchbench.sketch.family import SizeError
 from sketchbench.task import trials
 

@@ -10,11 +10,11 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, NonEmptyList, Range
 from sketchbench.federated.decentralised import Talk, average_by_gossip, average_by_relaying
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
-from sketchbench.parameters import Checked, NonEmptyList, Range
 from sketchbench.sketch.family import Family
 
 log = logging.getLogger(__name__)

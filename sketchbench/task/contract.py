@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Count, NonEmptyList, Several, Share
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
-from sketchbench.parameters import Checked, Count, NonEmptyList, Several, Share
 from sketchbench.sketch.contract import algebra, independence, sameness, unbiased
 from sketchbench.sketch.contract.independence import Dependence, Independence
 from sketchbench.sketch.contract.probes import MOST, Floats, Subject

@@ -7,14 +7,14 @@ from typing import Literal
 
 import numpy as np
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Count, Positive, Several
 from sketchbench.federated.iterative_sketching import Desketching
 from sketchbench.federated.theorems import Alpha, algorithm_of, find_theorem, measure
 from sketchbench.kernels import Kernels
+from sketchbench.learning.objective.objective import MakeObjective, Objective
 from sketchbench.measure.divergence import has_diverged
 from sketchbench.measure.row import Row
-from sketchbench.objective.objective import MakeObjective, Objective
-from sketchbench.parameters import Checked, Count, Positive, Several
 from sketchbench.sketch.family import Family
 from sketchbench.task.trials import shown_rounds
 from sketchbench.theory.convergence import Theorem

@@ -8,16 +8,16 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from sketchbench.base.parameters import Checked, Count, NonEmptyList, NonNegative, Positive, Several
 from sketchbench.kernels import Array, Kernels
 from sketchbench.measure.row import MEDIAN, Row
-from sketchbench.parameters import Checked, Count, NonEmptyList, NonNegative, Positive, Several
-from sketchbench.recovery import peers
-from sketchbench.recovery.control import Nothing
-from sketchbench.recovery.iht import IHT
-from sketchbench.recovery.iterative import Iterative
-from sketchbench.recovery.recovery import MakeRecovery, Recovery
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
+from sketchbench.sketch.recovery import peers
+from sketchbench.sketch.recovery.control import Nothing
+from sketchbench.sketch.recovery.iht import IHT
+from sketchbench.sketch.recovery.iterative import Iterative
+from sketchbench.sketch.recovery.recovery import MakeRecovery, Recovery
 from sketchbench.task import signals, trials
 
 log = logging.getLogger(__name__)

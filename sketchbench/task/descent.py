@@ -7,9 +7,9 @@ from typing import Annotated
 
 import numpy as np
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Count, NonEmptyList, Positive, Probability, Range, Several
 from sketchbench.measure.row import Row
-from sketchbench.parameters import Checked, Count, NonEmptyList, Positive, Probability, Range, Several
 from sketchbench.theory import descent
 
 log = logging.getLogger(__name__)

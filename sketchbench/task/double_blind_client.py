@@ -12,19 +12,19 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sketchbench import seeds
 from sketchbench.attack.compressed_message import Sight
 from sketchbench.attack.dense_networks import DenseNetworks
 from sketchbench.attack.message_scene import Scene, draw_scene, pixels
 from sketchbench.attack.stacked_inversion import StackedAttacks, Target
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Count, Natural, NonEmptyList, Positive, Probability, Several, choose
 from sketchbench.compressor.compressor import At
 from sketchbench.compressor.message import byte_limit
 from sketchbench.compressor.plain import Plain
-from sketchbench.dataset.dataset import Dataset, MakeDataset
 from sketchbench.kernels import Array, Kernels
+from sketchbench.learning.dataset.dataset import Dataset, MakeDataset
+from sketchbench.learning.model.networks import MakeModel
 from sketchbench.measure.row import MEDIAN, Row, Value
-from sketchbench.model.networks import MakeModel
-from sketchbench.parameters import Checked, Count, Natural, NonEmptyList, Positive, Probability, Several, choose
 from sketchbench.sketch.family import Family
 
 log = logging.getLogger(__name__)

@@ -4,13 +4,13 @@
 import logging
 from dataclasses import dataclass
 
+from sketchbench.base.parameters import Checked, Count
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD
 from sketchbench.kernels import Kernels
+from sketchbench.learning.objective.objective import MakeObjective
 from sketchbench.measure.row import Row
-from sketchbench.objective.objective import MakeObjective
-from sketchbench.parameters import Checked, Count
-from sketchbench.recovery.recovery import MakeRecovery
 from sketchbench.sketch.family import Family
+from sketchbench.sketch.recovery.recovery import MakeRecovery
 from sketchbench.task import trials
 
 log = logging.getLogger(__name__)

@@ -9,15 +9,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sketchbench.base.parameters import Checked, Count, NonNegative, Probability, Several
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD, track
 from sketchbench.kernels import Array, Kernels
+from sketchbench.learning.objective.objective import MakeObjective, Objective
 from sketchbench.measure.row import Row
 from sketchbench.measure.sparsity import sparsity
-from sketchbench.objective.objective import MakeObjective, Objective
-from sketchbench.parameters import Checked, Count, NonNegative, Probability, Several
-from sketchbench.recovery.recovery import MakeRecovery, Recovery
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
+from sketchbench.sketch.recovery.recovery import MakeRecovery, Recovery
 from sketchbench.task import trials
 from sketchbench.task.probes import constants
 from sketchbench.theory.compressed_sensing import Setting, sparsity_limit

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sketchbench.base.parameters import Checked, Count, NonNegative, Several
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD, track
 from sketchbench.kernels import Array, Kernels
+from sketchbench.learning.objective.objective import MakeObjective
 from sketchbench.measure.row import Row
-from sketchbench.objective.objective import MakeObjective
-from sketchbench.parameters import Checked, Count, NonNegative, Several
-from sketchbench.recovery.recovery import MakeRecovery
 from sketchbench.sketch.family import Family
+from sketchbench.sketch.recovery.recovery import MakeRecovery
 from sketchbench.task import trials
 
 log = logging.getLogger(__name__)

@@ -8,15 +8,15 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench import seeds
-from sketchbench.dataset.dataset import MakeDataset
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Count, Positive, Several
 from sketchbench.federated import compressors
 from sketchbench.kernels import Array, Kernels
+from sketchbench.learning.dataset.dataset import MakeDataset
+from sketchbench.learning.model.networks import MakeModel
+from sketchbench.learning.objective.stacked import Batches, StackedPerceptron, initial_weights, perceptron
 from sketchbench.measure.row import MEDIAN, Row
-from sketchbench.model.networks import MakeModel
-from sketchbench.objective.stacked import Batches, StackedPerceptron, initial_weights, perceptron
-from sketchbench.parameters import Checked, Count, Positive, Several
-from sketchbench.recovery.recovery import best
+from sketchbench.sketch.recovery.recovery import best
 from sketchbench.sketch.scattered import Scattered
 from sketchbench.sketch.sparse import BlockSparseEmbedding
 from sketchbench.task import trials

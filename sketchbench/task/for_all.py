@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Probability, Several
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row, exceeding
 from sketchbench.measure.sparsity import sparsity, tail_norms
-from sketchbench.parameters import Checked, Probability, Several
-from sketchbench.recovery.recovery import MakeRecovery, Recovery
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
+from sketchbench.sketch.recovery.recovery import MakeRecovery, Recovery
 from sketchbench.task import signals, trials
 from sketchbench.task.probes import constants, errors
 from sketchbench.theory.compressed_sensing import sparsity_limit

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Count, Positive, Several
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
 from sketchbench.measure.sparsity import tail_norms
-from sketchbench.parameters import Checked, Count, Positive, Several
-from sketchbench.recovery.recovery import MakeRecovery
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
+from sketchbench.sketch.recovery.recovery import MakeRecovery
 from sketchbench.task import signals
 
 log = logging.getLogger(__name__)

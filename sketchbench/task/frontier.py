@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sketchbench.base.course import Course
+from sketchbench.base.parameters import Checked, NonEmptyList, Positive, Several
 from sketchbench.compressor.budget import at_budget
 from sketchbench.compressor.compressor import Compressor, MakeCompressor
-from sketchbench.dataset.dataset import MakeDataset
-from sketchbench.dataset.partition import MakeParts
 from sketchbench.federated.frontier import refusal
 from sketchbench.federated.paired import Pair, PairedTrainings, RateChoice, Reached, RecordPrivacy, Rounds, Setting
 from sketchbench.kernels import Kernels
+from sketchbench.learning.dataset.dataset import MakeDataset
+from sketchbench.learning.dataset.partition import MakeParts
+from sketchbench.learning.model.networks import MakeModel
 from sketchbench.measure.row import MEDIAN, Row, Value
-from sketchbench.model.networks import MakeModel
-from sketchbench.parameters import Checked, NonEmptyList, Positive, Several
-from sketchbench.run.course import Course
 from sketchbench.sketch.family import SizeError
 
 log = logging.getLogger(__name__)

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Count, NonEmptyList, Positive, Several
 from sketchbench.compressor.budget import at_budget
 from sketchbench.compressor.compressor import At, Compressor, MakeCompressor, Memory
 from sketchbench.compressor.message import Layout, byte_limit
 from sketchbench.compressor.plain import Plain
 from sketchbench.kernels import Array, Kernels
+from sketchbench.learning.objective.stacked import Batches, StackedPerceptron
 from sketchbench.measure.row import Row
-from sketchbench.objective.stacked import Batches, StackedPerceptron
-from sketchbench.parameters import Checked, Count, NonEmptyList, Positive, Several
 from sketchbench.sketch.family import SizeError
 
 log = logging.getLogger(__name__)

@@ -9,23 +9,23 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench import seeds
 from sketchbench.attack.compressed_message import PLACES, VICTIM, Place, Rounds, Sight, Unseen
 from sketchbench.attack.dense_networks import DenseNetworks
 from sketchbench.attack.message_property import MessageProperty, Observation, Updates
 from sketchbench.attack.message_scene import Scene, draw_networks, draw_scene, pixels
 from sketchbench.attack.stacked_inversion import CLASS_MEAN, Kind, StackedAttacks, Target
+from sketchbench.base import seeds
+from sketchbench.base.kept import Kept
+from sketchbench.base.parameters import Checked, Count, Natural, NonEmptyList, Positive, Probability, Several
 from sketchbench.compressor.budget import at_budget
 from sketchbench.compressor.compressor import At, Compressor, MakeCompressor
 from sketchbench.compressor.message import Layout, byte_limit
 from sketchbench.compressor.plain import Plain
-from sketchbench.dataset.dataset import Dataset, MakeDataset
 from sketchbench.kernels import Array, Kernels
+from sketchbench.learning.dataset.dataset import Dataset, MakeDataset
+from sketchbench.learning.model.networks import MakeModel, initialise
 from sketchbench.measure.image import Likeness
 from sketchbench.measure.row import MEDIAN, Row, Value
-from sketchbench.model.networks import MakeModel, initialise
-from sketchbench.parameters import Checked, Count, Natural, NonEmptyList, Positive, Probability, Several
-from sketchbench.run.kept import Kept
 from sketchbench.sketch.family import SizeError
 from sketchbench.task.inversion import picture_columns
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, NonEmptyList, Probability, Several
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
-from sketchbench.parameters import Checked, NonEmptyList, Probability, Several
 from sketchbench.sketch.family import Family
 from sketchbench.task import trials
 from sketchbench.theory.known import ALWAYS, Known

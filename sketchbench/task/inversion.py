@@ -12,20 +12,20 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from sketchbench import seeds
 from sketchbench.attack.attempt import Attempt, attempt, draw_victim, pixels
 from sketchbench.attack.inversion import Inversion
 from sketchbench.attack.prior import Prior, learn_prior
 from sketchbench.attack.victim import Victim
 from sketchbench.attack.view import MakeView
-from sketchbench.dataset.dataset import Dataset, MakeDataset
+from sketchbench.base import seeds
+from sketchbench.base.course import WHOLE, Course
+from sketchbench.base.parameters import Checked, Natural, NonNegative, Positive, Several
 from sketchbench.kernels import Kernels
+from sketchbench.learning.dataset.dataset import Dataset, MakeDataset
+from sketchbench.learning.model.autograd import device_of
+from sketchbench.learning.model.networks import MakeModel
 from sketchbench.measure.image import Likeness, likeness
 from sketchbench.measure.row import MEDIAN, Row, Value
-from sketchbench.model.autograd import device_of
-from sketchbench.model.networks import MakeModel
-from sketchbench.parameters import Checked, Natural, NonNegative, Positive, Several
-from sketchbench.run.course import WHOLE, Course
 from sketchbench.sketch.family import Family, require
 from sketchbench.task.repeated import Repeated, Values
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Count, Several
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
-from sketchbench.parameters import Checked, Count, Several
 from sketchbench.sketch.family import Family
 from sketchbench.task import trials
 from sketchbench.theory.isometry import proposition_1

@@ -10,13 +10,13 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Count, NonEmptyList, Several
 from sketchbench.kernels import Array, Kernels
+from sketchbench.learning.model import autograd
+from sketchbench.learning.model.sketched import SketchedLinear
 from sketchbench.measure.cost import time_in_turns
 from sketchbench.measure.row import MEDIAN, Row
-from sketchbench.model import autograd
-from sketchbench.model.sketched import SketchedLinear
-from sketchbench.parameters import Checked, Count, NonEmptyList, Several
 from sketchbench.sketch.count_sketch import CountSketch
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch

@@ -13,19 +13,19 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
-from sketchbench import seeds
 from sketchbench.attack.compressed_message import VICTIM, Rounds
 from sketchbench.attack.dense_networks import DenseNetworks, DrawnBatch, LocalSteps
 from sketchbench.attack.message_scene import Scene, draw_further, draw_scene
 from sketchbench.attack.stacked_inversion import CLASS_MEAN, Kind, StackedAttacks, Target
+from sketchbench.base import seeds
+from sketchbench.base.kept import Kept
+from sketchbench.base.parameters import Checked, Count, Natural, Positive, Several
 from sketchbench.compressor.compressor import At, MakeCompressor
 from sketchbench.compressor.message import byte_limit
-from sketchbench.dataset.dataset import Dataset, MakeDataset
 from sketchbench.kernels import Kernels
+from sketchbench.learning.dataset.dataset import Dataset, MakeDataset
+from sketchbench.learning.model.networks import MakeModel
 from sketchbench.measure.row import MEDIAN, Row, Value
-from sketchbench.model.networks import MakeModel
-from sketchbench.parameters import Checked, Count, Natural, Positive, Several
-from sketchbench.run.kept import Kept
 
 CLIENTS = 2  # the victim, and another one
 TINY = 1e-12  # least mean squared error, of 120 dB

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from sketchbench import seeds
 from sketchbench.attack.compressed_message import VICTIM, Rounds
 from sketchbench.attack.message_scene import Scene, draw_scene, pixels
 from sketchbench.attack.row_order import OrderAttack, public_numbers
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Natural, Positive, Several
 from sketchbench.compressor.compressor import At, MakeCompressor
 from sketchbench.compressor.message import byte_limit
-from sketchbench.dataset.dataset import MakeDataset
 from sketchbench.kernels import Kernels
+from sketchbench.learning.dataset.dataset import MakeDataset
+from sketchbench.learning.model.networks import MakeModel
 from sketchbench.measure.row import MEDIAN, Row, Value
-from sketchbench.model.networks import MakeModel
-from sketchbench.parameters import Checked, Natural, Positive, Several
 from sketchbench.task.inversion import picture_columns
 
 CLIENTS = 2  # the victim, and another one

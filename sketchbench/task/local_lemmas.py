@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Count, Several
 from sketchbench.federated.local_lemmas import LEMMAS, averages, difference_after_sketch, ratios
 from sketchbench.federated.theorems import algorithm_of, find_theorem
 from sketchbench.kernels import Kernels
+from sketchbench.learning.objective.objective import MakeObjective
 from sketchbench.measure.row import Row
-from sketchbench.objective.objective import MakeObjective
-from sketchbench.parameters import Checked, Count, Several
 from sketchbench.sketch.family import Family
 from sketchbench.task.trials import shown_rounds
 from sketchbench.theory.known import Known

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Count, NonEmptyList, Positive, Several
 from sketchbench.compressor.compressor import At, Compressor, MakeCompressor
 from sketchbench.compressor.message import Layout, byte_limit
-from sketchbench.dataset.dataset import MakeDataset
-from sketchbench.dataset.partition import MakeParts
 from sketchbench.federated.frontier import make_federation
 from sketchbench.kernels import Array, Kernels
+from sketchbench.learning.dataset.dataset import MakeDataset
+from sketchbench.learning.dataset.partition import MakeParts
+from sketchbench.learning.model.networks import MakeModel
 from sketchbench.measure.row import MEDIAN, Row, Value
-from sketchbench.model.networks import MakeModel
-from sketchbench.parameters import Checked, Count, NonEmptyList, Positive, Several
 from sketchbench.privacy.sampling import Sampling
 from sketchbench.sketch.family import SizeError
 

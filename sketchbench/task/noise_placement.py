@@ -5,11 +5,11 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from sketchbench import seeds
 from sketchbench.attack.membership import Statistics
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Positive, Probability, Several
 from sketchbench.kernels import Array, Kernels
 from sketchbench.measure.row import Row
-from sketchbench.parameters import Checked, Positive, Probability, Several
 from sketchbench.privacy import gaussian
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch

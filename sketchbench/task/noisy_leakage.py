@@ -11,22 +11,22 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sketchbench import seeds
 from sketchbench.attack.compressed_message import Sight
 from sketchbench.attack.message_scene import Scene, draw_scene
 from sketchbench.attack.stacked_inversion import StackedAttacks, Target
+from sketchbench.base import seeds
+from sketchbench.base.kept import Kept
+from sketchbench.base.parameters import Checked, Count, NonEmptyList, NonNegative, Positive, Probability, Several
 from sketchbench.compressor.compressor import At, Compressor, MakeCompressor
 from sketchbench.compressor.message import byte_limit
 from sketchbench.compressor.plain import Plain
-from sketchbench.dataset.dataset import Dataset, MakeDataset
 from sketchbench.kernels import Kernels
+from sketchbench.learning.dataset.dataset import Dataset, MakeDataset
+from sketchbench.learning.model.networks import MakeModel
 from sketchbench.measure.row import Row, Value
-from sketchbench.model.networks import MakeModel
-from sketchbench.parameters import Checked, Count, NonEmptyList, NonNegative, Positive, Probability, Several
 from sketchbench.privacy.calibration import calibrated_sigma
 from sketchbench.privacy.mechanism import GaussianRelease
 from sketchbench.privacy.reconstruction import reconstruction_bound
-from sketchbench.run.kept import Kept
 
 ACCOUNTANT = "exact"
 POOL = 200  # public images for each network, of which other clients have one each

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, NonEmptyList, Several
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
-from sketchbench.parameters import Checked, NonEmptyList, Several
 from sketchbench.sketch.family import Family
 from sketchbench.task import trials, vectors
 from sketchbench.theory import norm

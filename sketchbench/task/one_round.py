@@ -3,13 +3,13 @@
 import logging
 from dataclasses import dataclass, replace
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Count, Several, Share
 from sketchbench.federated.iterative_sketching import IterativeSketching, Round
 from sketchbench.federated.theorems import algorithm_of, find_theorem
 from sketchbench.kernels import Array, Kernels
+from sketchbench.learning.objective.objective import MakeObjective, Objective
 from sketchbench.measure.row import Row
-from sketchbench.objective.objective import MakeObjective, Objective
-from sketchbench.parameters import Checked, Count, Several, Share
 from sketchbench.sketch.family import Family
 from sketchbench.theory.corollaries import most_change
 from sketchbench.theory.known import Known

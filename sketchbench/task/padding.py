@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
+from sketchbench.base.parameters import Checked, Count, NonEmpty, Positive, Several
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
-from sketchbench.parameters import Checked, Count, NonEmpty, Positive, Several
-from sketchbench.recovery.recovery import MakeRecovery
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
+from sketchbench.sketch.recovery.recovery import MakeRecovery
 from sketchbench.task import trials
 from sketchbench.task.signals import Kind, draw, relative_error
 

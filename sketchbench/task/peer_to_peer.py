@@ -8,12 +8,12 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Count, NonNegative, Range, Several
 from sketchbench.federated import peer_to_peer
 from sketchbench.federated.peer_to_peer import PeerRound
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
-from sketchbench.parameters import Checked, Count, NonNegative, Range, Several
 from sketchbench.sketch.family import Family
 from sketchbench.task.trials import blocks, shown_rounds
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Count, NonEmptyList, Positive, Several, choose
 from sketchbench.federated.iterative_sketching import IterativeSketching, Round
 from sketchbench.federated.theorems import Alpha, assumptions, find_theorem
 from sketchbench.kernels import Array, Kernels
+from sketchbench.learning.objective.objective import MakeObjective, Objective
 from sketchbench.measure.row import Row
-from sketchbench.objective.objective import MakeObjective, Objective
-from sketchbench.parameters import Checked, Count, NonEmptyList, Positive, Several, choose
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.identity import Identity
 from sketchbench.theory.convergence import Assumptions

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
+from sketchbench.base.parameters import Checked, Count, NonEmpty, NonEmptyList, Positive, Probability, choose
 from sketchbench.measure.row import Row
-from sketchbench.parameters import Checked, Count, NonEmpty, NonEmptyList, Positive, Probability, choose
 from sketchbench.privacy.accountant import ACCOUNTANTS, FloorError, RefusedError
 from sketchbench.privacy.accountant import epsilon as accounted
 from sketchbench.privacy.calibration import calibrated_sigma

@@ -7,15 +7,15 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from sketchbench import seeds
 from sketchbench.attack.membership import Evidence, Statistics, likelihood_ratio, most_visible, worlds
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Count, NonNegative, Positive, Probability, Several
 from sketchbench.federated.iterative_sketching import IterativeSketching
 from sketchbench.federated.private_sketching import PrivateSketching
 from sketchbench.kernels import Kernels
+from sketchbench.learning.objective.canary import Canary
 from sketchbench.measure.audit import epsilon_lower_bound, strongest_threshold
 from sketchbench.measure.row import Row
-from sketchbench.objective.canary import Canary
-from sketchbench.parameters import Checked, Count, NonNegative, Positive, Probability, Several
 from sketchbench.privacy.accountant import epsilon as accounted
 from sketchbench.privacy.calibration import calibrated_sigma
 from sketchbench.privacy.mechanism import Mechanism, mean_sensitivity, with_sigma

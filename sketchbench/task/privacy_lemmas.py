@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from scipy import optimize
 
+from sketchbench.base.parameters import Checked, Count, NonEmptyList, Positive, Probability
 from sketchbench.measure.row import Row
-from sketchbench.parameters import Checked, Count, NonEmptyList, Positive, Probability
 from sketchbench.privacy import gaussian, worst_case
 from sketchbench.privacy.accountant import epsilon as accounted
 from sketchbench.privacy.mechanism import GaussianRelease, Parallel, mean_sensitivity

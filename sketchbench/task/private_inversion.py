@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sketchbench.attack.victim import Victim
-from sketchbench.parameters import Positive
+from sketchbench.base.parameters import Positive
 from sketchbench.task.inversion import Case, ImageInversion
 
 

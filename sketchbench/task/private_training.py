@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Count, NonEmptyList, NonNegative, Positive, Probability, Several, Share
 from sketchbench.federated.iterative_sketching import IterativeSketching, Round
 from sketchbench.federated.private_sketching import PrivateSketching
 from sketchbench.federated.theorems import Alpha, assumptions
 from sketchbench.kernels import Kernels
+from sketchbench.learning.objective.logistic import Logistic
 from sketchbench.measure.row import Row
-from sketchbench.objective.logistic import Logistic
-from sketchbench.parameters import Checked, Count, NonEmptyList, NonNegative, Positive, Probability, Several, Share
 from sketchbench.privacy.calibration import calibrated_sigma
 from sketchbench.privacy.mechanism import mean_sensitivity
 from sketchbench.privacy.sampling import Sampling

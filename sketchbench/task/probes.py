@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sketchbench import seeds
+from sketchbench.base import seeds
 from sketchbench.measure.sparsity import tail_constants
-from sketchbench.recovery.recovery import Recovery
 from sketchbench.sketch.operator import Sketch
+from sketchbench.sketch.recovery.recovery import Recovery
 from sketchbench.task import signals
 from sketchbench.theory.compressed_sensing import Constants, orthogonal_constants
 

@@ -9,16 +9,16 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from sketchbench import seeds
 from sketchbench.attack.property import RandomForest
 from sketchbench.attack.property_batches import Party, PropertyBatches
 from sketchbench.attack.watched_training import Observations, Parties, Phases, WatchedTraining
-from sketchbench.dataset.dataset import Dataset, MakeDataset
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Count, NonNegative, Positive, Several
 from sketchbench.kernels import Kernels
+from sketchbench.learning.dataset.dataset import Dataset, MakeDataset
+from sketchbench.learning.model.autograd import device_of
+from sketchbench.learning.model.networks import MakeModel
 from sketchbench.measure.row import MEDIAN, Row
-from sketchbench.model.autograd import device_of
-from sketchbench.model.networks import MakeModel
-from sketchbench.parameters import Checked, Count, NonNegative, Positive, Several
 from sketchbench.sketch.family import Family
 
 CHANCE = 0.5  # area under the ROC curve of a random guess

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from sketchbench.base.parameters import Checked, Count, NonNegative, Several
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
-from sketchbench.parameters import Checked, Count, NonNegative, Several
-from sketchbench.recovery.count_sketch import CountSketchMedian
-from sketchbench.recovery.recovery import MakeRecovery, best
 from sketchbench.sketch.family import Family
+from sketchbench.sketch.recovery.count_sketch import CountSketchMedian
+from sketchbench.sketch.recovery.recovery import MakeRecovery, best
 from sketchbench.sketch.sparse import BlockSparseEmbedding
 from sketchbench.task import signals, trials
 

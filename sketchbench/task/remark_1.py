@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Count, NonEmptyList, Positive, Several
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import MEDIAN, Row
-from sketchbench.parameters import Checked, Count, NonEmptyList, Positive, Several
 from sketchbench.sketch.family import Family
 from sketchbench.theory.double_blind import unreachable_share
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from sketchbench.base.course import Course, Unfinished
 from sketchbench.federated import checkpoint
 from sketchbench.measure.row import Row
-from sketchbench.run.course import Course, Unfinished
 
 Values = dict[str, Any]  # the values of a trial by name, of types that JSON has
 

@@ -11,18 +11,18 @@ from typing import Any, get_args
 import numpy as np
 from torch import nn
 
-from sketchbench import seeds
-from sketchbench.dataset.dataset import MakeDataset
-from sketchbench.dataset.partition import MakeParts
+from sketchbench.base import seeds
+from sketchbench.base.course import Course
+from sketchbench.base.parameters import Checked, Count, Probability, choose
 from sketchbench.federated.fedavg import FedAvg
 from sketchbench.federated.fedavg_experiment import FedAvgExperiment, FedAvgProcedure
 from sketchbench.kernels import Kernels
+from sketchbench.learning.dataset.dataset import MakeDataset
+from sketchbench.learning.dataset.partition import MakeParts
+from sketchbench.learning.model.initialisation import Weights, network_as_listing
+from sketchbench.learning.model.networks import MakeModel
 from sketchbench.measure.factorial import design, effects
 from sketchbench.measure.row import Row
-from sketchbench.model.initialisation import Weights, network_as_listing
-from sketchbench.model.networks import MakeModel
-from sketchbench.parameters import Checked, Count, Probability, choose
-from sketchbench.run.course import Course
 from sketchbench.sketch.family import Family
 from sketchbench.task.repeated import Repeated, Values
 

@@ -7,14 +7,14 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Count, Positive, Probability, Range, Several, Share
 from sketchbench.federated.sampled import Sampled
 from sketchbench.federated.theorems import algorithm_of, find_theorem
 from sketchbench.kernels import Kernels
+from sketchbench.learning.objective.empirical import EmpiricalRisk
+from sketchbench.learning.objective.objective import MakeObjective
 from sketchbench.measure.row import Row
-from sketchbench.objective.empirical import EmpiricalRisk
-from sketchbench.objective.objective import MakeObjective
-from sketchbench.parameters import Checked, Count, Positive, Probability, Range, Several, Share
 from sketchbench.sketch.family import Family
 from sketchbench.theory.known import Known
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Count, Several
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import MEDIAN, Row, exceeding
-from sketchbench.parameters import Checked, Count, Several
 from sketchbench.sketch.family import Family
 from sketchbench.theory import semi_smooth
 from sketchbench.theory.semi_smooth import FUNCTIONS, POWER, Numbers, allowed_by_lemma_i_9, remainder

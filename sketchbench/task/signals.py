@@ -5,8 +5,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench import seeds
-from sketchbench.parameters import choose
+from sketchbench.base import seeds
+from sketchbench.base.parameters import choose
 
 Signals = NDArray[np.float64]
 Kind = Literal["sparse", "heavy_tail"]

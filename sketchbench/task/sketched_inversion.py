@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import torch
 from torch.utils import dlpack
 
-from sketchbench import seeds
 from sketchbench.attack.victim import Victim, jacobian
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Natural
+from sketchbench.learning.model.networks import parameters
 from sketchbench.measure.row import Row
-from sketchbench.model.networks import parameters
-from sketchbench.parameters import Natural
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
 from sketchbench.sketch.spectrum import gamma_1

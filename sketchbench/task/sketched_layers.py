@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Count, Several
 from sketchbench.kernels import Kernels
+from sketchbench.learning.model.autograd import device_of
+from sketchbench.learning.model.sketched import SketchedConv2d, SketchedLinear
 from sketchbench.measure.row import Row
-from sketchbench.model.autograd import device_of
-from sketchbench.model.sketched import SketchedConv2d, SketchedLinear
-from sketchbench.parameters import Checked, Count, Several
 from sketchbench.sketch.family import Family
 from sketchbench.task import trials
 

@@ -7,10 +7,10 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Several
 from sketchbench.measure.row import Row
 from sketchbench.measure.sparsity import sparsity, tail_norms
-from sketchbench.parameters import Checked, Several
 
 log = logging.getLogger(__name__)
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Count, NonEmptyList, Positive, Several
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
 from sketchbench.measure.sparsity import tail_constants
-from sketchbench.parameters import Checked, Count, NonEmptyList, Positive, Several
-from sketchbench.recovery.recovery import MakeRecovery
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
+from sketchbench.sketch.recovery.recovery import MakeRecovery
 from sketchbench.task import signals, trials
 
 log = logging.getLogger(__name__)

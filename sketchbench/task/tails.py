@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Natural, NonEmptyList, Probability, Several
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
 from sketchbench.measure.summary import ROUNDING
-from sketchbench.parameters import Checked, Natural, NonEmptyList, Probability, Several
 from sketchbench.sketch.family import Family
 from sketchbench.task import trials, vectors
 from sketchbench.theory.known import Known

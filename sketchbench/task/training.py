@@ -8,20 +8,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.course import Course
+from sketchbench.base.parameters import Checked, Count, Positive, Several
 from sketchbench.compressor.message import KEY
-from sketchbench.dataset.dataset import Dataset, MakeDataset
-from sketchbench.dataset.partition import MakeParts
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.double_blind import OPTIONS, reply_bytes
 from sketchbench.federated.fedavg_experiment import FALSE_POSITIVES, PLAIN, FedAvgExperiment, FedAvgProcedure
 from sketchbench.federated.fedavg_stack import can_stack, train_stack
 from sketchbench.federated.tuning import Tuning
 from sketchbench.kernels import Kernels
+from sketchbench.learning.dataset.dataset import Dataset, MakeDataset
+from sketchbench.learning.dataset.partition import MakeParts
+from sketchbench.learning.model.networks import MakeModel
 from sketchbench.measure.row import MEDIAN, Row, Value, exceeding
-from sketchbench.model.networks import MakeModel
-from sketchbench.parameters import Checked, Count, Positive, Several
-from sketchbench.run.course import Course
 from sketchbench.sketch.family import Family
 from sketchbench.task.repeated import Repeated, Values
 from sketchbench.task.trials import shown_rounds

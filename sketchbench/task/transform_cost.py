@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, NonEmpty, Range, Several
 from sketchbench.kernels import Kernels, numpy_kernels
 from sketchbench.measure.cost import count_operations, exponents, time_in_turns
 from sketchbench.measure.row import MEDIAN, Row
-from sketchbench.parameters import Checked, NonEmpty, Range, Several
 
 log = logging.getLogger(__name__)
 BETWEEN = 1.5  # exponents below it are nearer to that of d log d than to 2, that of a dense product

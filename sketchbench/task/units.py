@@ -3,11 +3,11 @@
 import logging
 from dataclasses import dataclass
 
+from sketchbench.base.parameters import Checked, Count, NonEmptyList, NonNegative, Several
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
-from sketchbench.parameters import Checked, Count, NonEmptyList, NonNegative, Several
-from sketchbench.recovery.recovery import MakeRecovery
 from sketchbench.sketch.family import Family
+from sketchbench.sketch.recovery.recovery import MakeRecovery
 from sketchbench.task import signals, trials
 
 log = logging.getLogger(__name__)

@@ -5,10 +5,10 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench import seeds
-from sketchbench.dataset import digits
-from sketchbench.objective import logistic
-from sketchbench.parameters import choose
+from sketchbench.base import seeds
+from sketchbench.base.parameters import choose
+from sketchbench.learning.dataset import digits
+from sketchbench.learning.objective import logistic
 
 Vector = NDArray[np.float64]
 

@@ -6,10 +6,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Count, NonEmptyList, Several
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
-from sketchbench.parameters import Checked, Count, NonEmptyList, Several
 from sketchbench.sketch.family import Family
 from sketchbench.task import trials
 from sketchbench.theory import weight_sketch

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench import seeds
+from sketchbench.base import seeds
 from sketchbench.kernels import Kernels
 from sketchbench.sketch.family import Family
 from sketchbench.task import trials

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from sketchbench.parameters import Checked, Count, NonNegative, Positive, Probability, Share, checked
+from sketchbench.base.parameters import Checked, Count, NonNegative, Positive, Probability, Share, checked
 
 
 class Constants(NamedTuple):

@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from sketchbench.base.parameters import Checked, Count, NonNegative, Positive, checked
 from sketchbench.measure.numbers import Naturals
-from sketchbench.parameters import Checked, Count, NonNegative, Positive, checked
 
 # The constant in the O(·) of rounds in song2023 Corollaries 5.2 and 5.4: by the theorems f - f* falls like (1 - μη)^t,
 # and gradient descent without sketches may need half as many rounds, with (1 - μη)^2t.

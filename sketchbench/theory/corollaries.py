@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from sketchbench.parameters import NonNegative, Positive, checked
+from sketchbench.base.parameters import NonNegative, Positive, checked
 from sketchbench.theory.convergence import THEOREMS, Assumptions
 
 

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench.parameters import Checked, NonNegative, Positive, checked
+from sketchbench.base.parameters import Checked, NonNegative, Positive, checked
 
 Numbers = NDArray[np.float64]
 HEIGHT, FREQUENCY = 0.05, 60.0  # of the ripples, whose product exceeds 2: the loss is not convex

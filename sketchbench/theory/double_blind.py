@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from sketchbench.base.parameters import Count, Share, checked
 from sketchbench.measure.numbers import Finite, Matrix
-from sketchbench.parameters import Count, Share, checked
 
 
 @checked

@@ -7,7 +7,7 @@ the last step, where the union bound over all pairs costs log n².
 
 import math
 
-from sketchbench.parameters import Count, Probability, checked
+from sketchbench.base.parameters import Count, Probability, checked
 
 
 @checked

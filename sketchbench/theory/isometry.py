@@ -2,7 +2,7 @@
 
 import math
 
-from sketchbench.parameters import Count, checked
+from sketchbench.base.parameters import Count, checked
 
 
 @checked

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sketchbench.parameters import Count, checked
+from sketchbench.base.parameters import Count, checked
 from sketchbench.theory.leakage import MakeSpectrum
 
 Moment = Callable[..., Any]  # a function as in theory.second_moment or theory.norm

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sketchbench.base.parameters import Count, checked
 from sketchbench.measure.numbers import NonNegatives, Positives, check_not_negative
-from sketchbench.parameters import Count, checked
 
 Numbers = NDArray[np.float64]
 

@@ -6,8 +6,8 @@ Functions take h, float64 (..., d), and the sketch size b, and return float64 (.
 import numpy as np
 from numpy.typing import NDArray
 
+from sketchbench.base.parameters import Count, NonNegative, checked
 from sketchbench.measure.numbers import Vectors
-from sketchbench.parameters import Count, NonNegative, checked
 from sketchbench.theory import sampling
 from sketchbench.theory.second_moment import Vector
 

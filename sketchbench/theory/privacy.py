@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable
 from typing import Annotated, NamedTuple
 
-from sketchbench.parameters import Count, Share, checked
+from sketchbench.base.parameters import Count, Share, checked
 
 LARGEST_EXPONENT = 600.0  # of exp(ε), which has to stay a float when it is multiplied by numbers of steps
 

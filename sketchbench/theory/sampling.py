@@ -1,6 +1,6 @@
 """Variance of sums over sampled rows of an orthogonal transform."""
 
-from sketchbench.parameters import checked
+from sketchbench.base.parameters import checked
 
 
 @checked

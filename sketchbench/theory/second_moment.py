@@ -9,8 +9,8 @@ moments; an equality also reveals a wrong scale, or a hash with too little indep
 import numpy as np
 from numpy.typing import NDArray
 
+from sketchbench.base.parameters import Count, NonNegative, checked
 from sketchbench.measure.numbers import Vectors
-from sketchbench.parameters import Count, NonNegative, checked
 from sketchbench.theory import sampling
 
 Vector = NDArray[np.float64]

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sketchbench.base.parameters import NonNegative, checked, choose
 from sketchbench.measure.numbers import Finite, check_finite
-from sketchbench.parameters import NonNegative, checked, choose
 
 Numbers = NDArray[np.float64]
 

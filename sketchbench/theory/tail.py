@@ -6,7 +6,7 @@ say that it is exceeded with probability Θ(δ), which claims read as at most 2�
 
 import math
 
-from sketchbench.parameters import Count, Probability, checked
+from sketchbench.base.parameters import Count, Probability, checked
 
 
 @checked

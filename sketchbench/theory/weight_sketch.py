@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from sketchbench.base.parameters import Count, checked
 from sketchbench.measure.numbers import Matrix
-from sketchbench.parameters import Count, checked
 
 
 @checked

@@ -14,7 +14,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # the checkout, whose code it is
 
-from sketchbench import arithmetic
+from sketchbench.base import arithmetic
 
 HELD = arithmetic.hold()  # before any other import
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sketchbench import arithmetic
-from sketchbench.arithmetic import CHOICE, LEVEL, NATIVE, THREADS, VARIABLES, WAITING
+from sketchbench.base import arithmetic
+from sketchbench.base.arithmetic import CHOICE, LEVEL, NATIVE, THREADS, VARIABLES, WAITING
 
 HERE = Path(__file__).parent
 needs_level = pytest.mark.skipif(not arithmetic.has_level(), reason=f"this processor lacks {LEVEL}")

@@ -33,8 +33,8 @@ from sketchbench.attack.inversion import LBFGS
 from sketchbench.attack.property_batches import Party, PropertyBatches
 from sketchbench.attack.view import View
 from sketchbench.compressor.message import Layout
-from sketchbench.model.classification import Samples
-from sketchbench.model.networks import initialise, mlp
+from sketchbench.learning.model.classification import Samples
+from sketchbench.learning.model.networks import initialise, mlp
 from sketchbench.sketch import Gaussian
 
 NUMBA = kernels.load("numba")

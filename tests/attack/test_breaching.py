@@ -23,7 +23,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sketchbench import kernels, seeds
+from sketchbench import kernels
 from sketchbench.attack.attempt import draw_victim
 from sketchbench.attack.compressed_message import VICTIM, Rounds
 from sketchbench.attack.double_blind import undefended
@@ -31,14 +31,15 @@ from sketchbench.attack.inversion import LBFGS
 from sketchbench.attack.message_scene import draw_scene, pixels
 from sketchbench.attack.stacked_inversion import StackedAttacks, Target
 from sketchbench.attack.victim import gradient
+from sketchbench.base import seeds
 from sketchbench.compressor.compressor import At, Compressor
 from sketchbench.compressor.desketched import Desketched
 from sketchbench.compressor.message import Layout, byte_limit
 from sketchbench.compressor.plain import Plain
-from sketchbench.dataset import digits
+from sketchbench.learning.dataset import digits
+from sketchbench.learning.model.networks import initialise, mlp, sigmoid_cnn
 from sketchbench.measure.image import psnr
 from sketchbench.measure.interval import mean_interval
-from sketchbench.model.networks import initialise, mlp, sigmoid_cnn
 from sketchbench.sketch import Identity, SubsampledHadamard
 
 if importlib.util.find_spec("breaching") is None:

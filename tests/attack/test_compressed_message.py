@@ -23,10 +23,10 @@ from sketchbench.compressor.power_sgd import PowerSGD
 from sketchbench.compressor.quantised import QSGD, Int8, Sign
 from sketchbench.compressor.sketched_memory import CompressedSensing
 from sketchbench.compressor.sparse import RandomK, TopK
-from sketchbench.dataset import digits
 from sketchbench.kernels import Array
-from sketchbench.model.networks import initialise, mlp, sigmoid_cnn
-from sketchbench.recovery.fiht import FIHT
+from sketchbench.learning.dataset import digits
+from sketchbench.learning.model.networks import initialise, mlp, sigmoid_cnn
+from sketchbench.sketch.recovery.fiht import FIHT
 from sketchbench.sketch.transform import SubsampledHadamard
 
 KERNELS = kernels.load("numba")

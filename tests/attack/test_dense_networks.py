@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from sketchbench.attack.dense_networks import DenseNetworks, DrawnBatch, LocalSteps
-from sketchbench.model.networks import initialise, mlp
+from sketchbench.learning.model.networks import initialise, mlp
 
 RATE, STEPS = 0.3, 3
 

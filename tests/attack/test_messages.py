@@ -11,10 +11,10 @@ from sketchbench.attack.messages import estimate_update, flatten, full_steps, st
 from sketchbench.federated.double_blind import aggregate, broadcast, receive, respond
 from sketchbench.federated.fedavg import FedAvg
 from sketchbench.kernels import load
-from sketchbench.model import classification, sketched
-from sketchbench.model.blind import make_blind
-from sketchbench.model.classification import Samples
-from sketchbench.model.networks import initialise, mlp
+from sketchbench.learning.model import classification, sketched
+from sketchbench.learning.model.blind import make_blind
+from sketchbench.learning.model.classification import Samples
+from sketchbench.learning.model.networks import initialise, mlp
 from sketchbench.sketch import CountSketch, Family, SubsampledCosine
 
 RATE = 0.05

@@ -15,7 +15,7 @@ from sketchbench.compressor.compressor import At, Compressor
 from sketchbench.compressor.message import Layout, byte_limit
 from sketchbench.compressor.sketched_memory import CompressedSensing
 from sketchbench.compressor.sparse import RandomK, ShuffledRandomK
-from sketchbench.recovery.fiht import FIHT
+from sketchbench.sketch.recovery.fiht import FIHT
 from sketchbench.sketch.transform import ShuffledHadamard, SubsampledHadamard
 
 KERNELS = kernels.load("numba")

@@ -9,9 +9,9 @@ import torch
 from sketchbench.attack import watched_training
 from sketchbench.attack.property_batches import Party, PropertyBatches
 from sketchbench.attack.watched_training import Observations, Parties, Phases, WatchedTraining
-from sketchbench.dataset import digits
 from sketchbench.kernels import load
-from sketchbench.model.networks import mlp
+from sketchbench.learning.dataset import digits
+from sketchbench.learning.model.networks import mlp
 from sketchbench.sketch import CountSketch
 
 BATCHES = PropertyBatches(property_classes=[0, 1], positive=2, share=0.5, batch=16)

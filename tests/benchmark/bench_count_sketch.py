@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from peers import SIZES, on_cpu, same, scipy, tensor, torch
 
-from sketchbench import seeds
+from sketchbench.base import seeds
 from sketchbench.kernels import Kernels
 from sketchbench.sketch import CountSketch
 

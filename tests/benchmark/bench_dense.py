@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from peers import on_cpu
 
-from sketchbench import seeds
+from sketchbench.base import seeds
 from sketchbench.kernels import Kernels
 from sketchbench.sketch import AMS, Gaussian
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from peers import on_cpu
 
-from sketchbench import seeds
+from sketchbench.base import seeds
 from sketchbench.kernels import Kernels
 from sketchbench.sketch import CountSketch, SubsampledHadamard
 

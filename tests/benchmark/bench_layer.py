@@ -19,7 +19,7 @@ OUT = 200
 @pytest.mark.parametrize(("rows", "d"), [(10, 784), (1, 784), (1, 4 * 784), (1, 16 * 784), (1, 64 * 784)])
 def test_layer(timed: Any, kernels: Kernels, normals: Callable[..., Any], rows: int, d: int, case: str) -> None:
     nn = torch(kernels).nn
-    from sketchbench.model.sketched import SketchedLinear
+    from sketchbench.learning.model.sketched import SketchedLinear
 
     family, x = CountSketch(d, d // 2), normals((rows, d), "float32")
     v = tensor(kernels, x)

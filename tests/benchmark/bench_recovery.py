@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from peers import SIZES
 
-from sketchbench import seeds
+from sketchbench.base import seeds
 from sketchbench.kernels import Kernels
-from sketchbench.recovery import FIHT, IHT, CountSketchMedian, Desketch
 from sketchbench.sketch import BlockSparseEmbedding, SubsampledHadamard
+from sketchbench.sketch.recovery import FIHT, IHT, CountSketchMedian, Desketch
 from sketchbench.task import signals
 
 PAPER = {"d": 668_426, "b": 334_213, "k": 30_000}

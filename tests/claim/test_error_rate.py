@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from levels import FEW, LEVEL, PAPER, QUICK
 
-from sketchbench.config.schema import SchemaError
+from sketchbench.base.project import CONF
 from sketchbench.measure.interval import proportion_interval
-from sketchbench.project import CONF
 from sketchbench.report.claim import error_rate
 from sketchbench.report.claim.error_rate import ErrorRate
+from sketchbench.run.config.schema import SchemaError
 
 counts = st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 10_000))
 

@@ -9,7 +9,6 @@ import pytest
 import writing
 
 from sketchbench.command.main import main
-from sketchbench.config.schema import SchemaError
 from sketchbench.measure.column import TRIALS_THERE
 from sketchbench.report import seal
 from sketchbench.report.claim import page
@@ -17,6 +16,7 @@ from sketchbench.report.claim.check import broken
 from sketchbench.report.claim.claims import ClaimError, check_studies, read_claims
 from sketchbench.report.claim.evaluate import evaluate
 from sketchbench.report.claim.state import with_code
+from sketchbench.run.config.schema import SchemaError
 
 ROOT = Path(__file__).parents[2]
 

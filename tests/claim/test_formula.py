@@ -8,7 +8,7 @@ import pytest
 import yaml
 from all_claims import CLAIMS
 
-from sketchbench.project import CONF
+from sketchbench.base.project import CONF
 from sketchbench.report.claim.claims import Claim, ClaimError, read_claims
 from sketchbench.report.claim.formula import check_formula, lines
 

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pytest
 
-from sketchbench.project import DIRTY
+from sketchbench.base.project import DIRTY
 from sketchbench.report.claim import history
 from sketchbench.report.claim.history import COLUMNS, append, extend, read
 
@@ -55,6 +56,7 @@ def test_times_and_what_is_not_run_are_left_out() -> None:
     assert grown(("a", table)).empty
 
 
+@pytest.mark.git
 def test_a_run_adds_to_the_history_of_its_checkout(tmp_path: Path) -> None:
     """Reports elsewhere have none, nor has another scale; the same commit again, or one of reports, changes nothing."""
 

@@ -126,6 +126,7 @@ def reports(root: Path, *rows: dict[str, object], made_of: str = "1") -> str:
     return path
 
 
+@pytest.mark.git
 def test_what_is_published_is_what_git_has(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Verdicts by default, tables with --committed, and each number and the page with --strict."""
 

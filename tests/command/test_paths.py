@@ -12,11 +12,11 @@ from examples import examples
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from sketchbench.config import commands
-from sketchbench.config.composition import compose, frozen, user_folder
-from sketchbench.errors import ConfigError
+from sketchbench.base.errors import ConfigError
+from sketchbench.base.project import CONF
 from sketchbench.plan.selection import places_of
-from sketchbench.project import CONF
+from sketchbench.run.config import commands
+from sketchbench.run.config.composition import compose, frozen, user_folder
 
 ROOT = Path(__file__).parents[2]
 ODD = ["'", '"', "\\", "\n", " ", "-", "$", "$HOME", "${", "}", "{", "%", "%20", "#", "=", ",", "*", "?", "[", "]", "~"]
@@ -93,6 +93,7 @@ def test_make_in_any_folder(tmp_path: Path) -> None:
     python = folder / ".venv" / "bin" / "python"
     python.write_text(STUB)
     python.chmod(0o755)
+    shutil.copy(python, python.with_name("g++"))
     for ready in ("ready", "site", "slurm", "cuda"):
         (folder / ".venv" / ready).touch()
     code, output, calls = made(folder, *TARGETS, "ARGS=-n")

@@ -9,10 +9,10 @@ from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sketchbench.base.errors import ConfigError
+from sketchbench.base.project import CONF
 from sketchbench.command.main import main
-from sketchbench.config.overrides import product, quote
-from sketchbench.errors import ConfigError
-from sketchbench.project import CONF
+from sketchbench.run.config.overrides import product, quote
 
 SMALL = ["kernels=numpy", "d=12", "task.trials=3", "task.pairs=[flat]"]
 

@@ -117,6 +117,7 @@ def test_a_method_of_ones_own(installed: Path, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.git
 def test_a_record_names_no_commit_of_another_project(installed: Path, tmp_path: Path) -> None:
     """The environment may be a folder in a repository of the user's, whose commits are none of ours."""
     top = installed.parents[2]

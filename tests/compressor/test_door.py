@@ -22,8 +22,8 @@ from sketchbench.compressor.packing import from_bits, pack, to_bits, unpack
 from sketchbench.compressor.plain import Plain
 from sketchbench.compressor.power_sgd import PowerSGD
 from sketchbench.kernels import Kernels
-from sketchbench.recovery.fiht import FIHT
 from sketchbench.sketch.family import SizeError
+from sketchbench.sketch.recovery.fiht import FIHT
 
 EVERY = pytest.mark.parametrize("name", compressing.NAMES)
 END = np.finfo(np.float32)

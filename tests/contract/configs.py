@@ -7,8 +7,8 @@ from typing import Any
 
 from hydra.utils import instantiate
 
-from sketchbench.config import composition
 from sketchbench.run import execution
+from sketchbench.run.config import composition
 from sketchbench.sketch.family import Family
 from sketchbench.theory.known import Known
 

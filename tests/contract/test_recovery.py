@@ -17,13 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sketchbench.config import composition
 from sketchbench.kernels import Array, Kernels
-from sketchbench.recovery import CountSketchMedian, Desketch, Recovery
-from sketchbench.recovery import recovery as module
-from sketchbench.recovery.iterative import Iterative
 from sketchbench.run import execution
+from sketchbench.run.config import composition
 from sketchbench.sketch import Family, Sketch
+from sketchbench.sketch.recovery import CountSketchMedian, Desketch, Recovery
+from sketchbench.sketch.recovery import recovery as module
+from sketchbench.sketch.recovery.iterative import Iterative
 from sketchbench.task.signals import draw_sparse, relative_error
 
 FOLDER = composition.CONF / "recovery"

@@ -13,14 +13,14 @@ import pytest
 from hydra.utils import get_class
 from whole_plan import whole_plan
 
-from sketchbench.config import composition
-from sketchbench.config.study import read as read_study
+from sketchbench.base.course import SETTINGS
+from sketchbench.base.parameters import Checked, NonEmpty
 from sketchbench.measure.column import CONTROLS
 from sketchbench.measure.row import Row
-from sketchbench.parameters import Checked, NonEmpty
 from sketchbench.report.table.times import QUANTITIES
 from sketchbench.run import execution, record
-from sketchbench.run.course import SETTINGS
+from sketchbench.run.config import composition
+from sketchbench.run.config.study import read as read_study
 from sketchbench.task.repeated import Repeated
 from sketchbench.task.task import Task
 

@@ -12,9 +12,9 @@ from sketchbench import kernels
 from sketchbench.attack.inversion import Inversion
 from sketchbench.attack.victim import Victim
 from sketchbench.attack.view import View
-from sketchbench.config import composition
-from sketchbench.model.classification import Samples
-from sketchbench.model.networks import initialise, sigmoid_cnn
+from sketchbench.learning.model.classification import Samples
+from sketchbench.learning.model.networks import initialise, sigmoid_cnn
+from sketchbench.run.config import composition
 from sketchbench.sketch import CountSketch, Family, SubsampledHadamard
 
 KERNELS = kernels.load("numba")

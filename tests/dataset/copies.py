@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from sketchbench.dataset import cifar10, lfw, mnist
-from sketchbench.dataset.fetch import vouch
+from sketchbench.learning.dataset import cifar10, lfw, mnist
+from sketchbench.learning.dataset.fetch import vouch
 
 EACH = 20  # images in a file
 RANDOM = np.random.default_rng(5)

@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from PIL import Image
 
-from sketchbench.config import composition
-from sketchbench.dataset import cifar10, digits, lfw, mnist, synthetic
-from sketchbench.dataset.dataset import VARIABLE, Dataset, Split
-from sketchbench.dataset.fetch import vouch
+from sketchbench.learning.dataset import cifar10, digits, lfw, mnist, synthetic
+from sketchbench.learning.dataset.dataset import VARIABLE, Dataset, Split
+from sketchbench.learning.dataset.fetch import vouch
+from sketchbench.run.config import composition
 
 NAMES = sorted(path.stem for path in (composition.CONF / "dataset").glob("*.yaml"))
 SHAPES = {"digits": (1, 8, 8), "mnist": (1, 28, 28), "cifar10": (3, 32, 32), "lfw": (3, 64, 47)}

@@ -14,9 +14,9 @@ from hydra.utils import instantiate
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sketchbench.config import composition
-from sketchbench.dataset import partition
-from sketchbench.dataset.dataset import VARIABLE
+from sketchbench.learning.dataset import partition
+from sketchbench.learning.dataset.dataset import VARIABLE
+from sketchbench.run.config import composition
 
 SHAPES = {"digits": (1, 8, 8), "mnist": (1, 28, 28), "cifar10": (3, 32, 32), "lfw": (3, 64, 47)}
 SMALL = {"train": 40, "test": 20}  # of a data set that is made up

@@ -14,8 +14,8 @@ import pytest
 import sklearn.datasets
 
 from sketchbench.command.main import main
-from sketchbench.dataset import cifar10, fetch, mnist
-from sketchbench.dataset.fetch import File
+from sketchbench.learning.dataset import cifar10, fetch, mnist
+from sketchbench.learning.dataset.fetch import File
 
 
 class Quiet(SimpleHTTPRequestHandler):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from sketchbench.dataset import own, partition
+from sketchbench.learning.dataset import own, partition
 
 IMAGES = np.arange(10 * 2 * 3 * 4, dtype=np.uint8).reshape(10, 2, 3, 4)
 LABELS = np.arange(10) % 3

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sketchbench.dataset import partition
+from sketchbench.learning.dataset import partition
 
 LABELS = np.random.default_rng(0).integers(0, 10, 3000)
 

@@ -11,9 +11,9 @@ from all_claims import CLAIMS
 from prose import ROOT
 from published import reports as published
 
-from sketchbench.config.schema import SchemaError
 from sketchbench.report.claim.claims import ClaimError
-from sketchbench.site.findings import Finding, contradictions, read_findings, readme
+from sketchbench.report.site.findings import Finding, contradictions, read_findings, readme
+from sketchbench.run.config.schema import SchemaError
 
 FINDINGS = read_findings((ROOT / "conf" / "finding").glob("*.yaml"), CLAIMS.values())
 README = (ROOT / "README.md").read_text(encoding="utf-8")

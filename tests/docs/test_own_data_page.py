@@ -12,15 +12,15 @@ from published import checkout
 from published import reports as published
 
 from sketchbench.command.main import main
-from sketchbench.dataset.partition import deal
 from sketchbench.federated.tuning import hold_out
-from sketchbench.inspection.check import check_folder
+from sketchbench.learning.dataset.partition import deal
 from sketchbench.plan import own_frontier
+from sketchbench.plan.inspection.check import check_folder
 from sketchbench.plan.own_frontier import FEW, FULL, SIZES, Costs, Problem, Size, choose_size
 from sketchbench.report.evidence import transfer
 from sketchbench.report.evidence.outcomes import Scale
-from sketchbench.site import transfer as page
-from sketchbench.site.page import Page
+from sketchbench.report.site import transfer as page
+from sketchbench.report.site.page import Page
 
 DOCUMENT = ROOT / "docs" / "howto" / "own-data.md"
 
@@ -73,7 +73,11 @@ def test_clients_are_users(tmp_path: Path) -> None:
     images = random.integers(0, 256, (len(users), 4, 4), np.uint8)
     np.savez(tmp_path / "photos.npz", images=images, labels=random.integers(0, 3, len(users)), users=users)
     (tmp_path / "dataset").mkdir()
-    node = {"_target_": "sketchbench.dataset.own.arrays", "_partial_": True, "path": str(tmp_path / "photos.npz")}
+    node = {
+        "_target_": "sketchbench.learning.dataset.own.arrays",
+        "_partial_": True,
+        "path": str(tmp_path / "photos.npz"),
+    }
     (tmp_path / "dataset" / "photos.yaml").write_text(yaml.safe_dump(node))
     problem, notes = own_frontier.problem_of("photos", "digits_mlp", "by_user", 4, "numba", 0, tmp_path)
     assert problem.clients == {"iid": 4, "by_user": 10}

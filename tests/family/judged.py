@@ -24,10 +24,10 @@ from levels import QUICK
 from specimen import Specimen
 
 from sketchbench import kernels
-from sketchbench.config import study
+from sketchbench.base.project import CONF
 from sketchbench.measure.column import Column
-from sketchbench.project import CONF
 from sketchbench.report.claim.judging import Measured, compare, decide, selections
+from sketchbench.run.config import study
 from sketchbench.sketch.family import SizeError
 
 CONTRACT = ("contract",)

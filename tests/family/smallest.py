@@ -16,9 +16,9 @@ import yaml
 from grades import Graded
 from judging import shared, verdicts
 
-from sketchbench import seeds
+from sketchbench.base import seeds
+from sketchbench.base.project import CONF
 from sketchbench.measure.row import Row
-from sketchbench.project import CONF
 from sketchbench.sketch.contract.independence import Independence
 from sketchbench.sketch.contract.probes import Subject
 from sketchbench.task import contract

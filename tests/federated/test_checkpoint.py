@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 import torch
 
+from sketchbench.base.course import Course, Unfinished
+from sketchbench.base.files import write_bytes
 from sketchbench.federated import checkpoint, experiment
 from sketchbench.federated.checkpoint import load, lock_folder, path_of, save
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.experiment import Experiment
-from sketchbench.files import write_bytes
-from sketchbench.run.course import Course, Unfinished
 
 CONTENT: dict[str, Any] = {"curve": {"values": {"accuracy": {0: 0.1, 5: 1.0}}}, "state": {"w": torch.arange(4.0)}}
 

@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sketchbench import seeds
+from sketchbench.base import seeds
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD, ServerState, track
 from sketchbench.kernels import Kernels, load
-from sketchbench.objective.quadratic import Quadratic
-from sketchbench.objective.sparse_gradients import SparseGradients
-from sketchbench.recovery import FIHT, CountSketchMedian, Desketch
+from sketchbench.learning.objective.quadratic import Quadratic
+from sketchbench.learning.objective.sparse_gradients import SparseGradients
 from sketchbench.sketch import BlockSparseEmbedding, Identity, SubsampledHadamard
+from sketchbench.sketch.recovery import FIHT, CountSketchMedian, Desketch
 
 SEED, D, B, RATE = 7, 64, 40, 0.05
 HADAMARD = SubsampledHadamard(D, B, signs=False)

@@ -7,8 +7,8 @@ from sketchbench.federated.compressed_sensing import CompressedSensingSGD
 from sketchbench.federated.compressors import UNCOMPRESSED, Arm, check_case, compressor_of
 from sketchbench.federated.peers import Peer, Peers, Table
 from sketchbench.kernels import load
-from sketchbench.objective.sparse_gradients import SparseGradients
-from sketchbench.recovery.fiht import FIHT
+from sketchbench.learning.objective.sparse_gradients import SparseGradients
+from sketchbench.sketch.recovery.fiht import FIHT
 from sketchbench.sketch.transform import SubsampledHadamard
 
 

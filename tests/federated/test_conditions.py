@@ -14,8 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from sketchbench.dataset import partition, synthetic
-from sketchbench.dataset.dataset import Dataset, Split
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD, ServerState
 from sketchbench.federated.decentralised import average_by_gossip, average_by_relaying
 from sketchbench.federated.double_blind import Broadcast, Reply, aggregate, broadcast, receive, respond
@@ -26,15 +24,17 @@ from sketchbench.federated.peer_to_peer import PeerToPeer
 from sketchbench.federated.private_sketching import PrivateSketching
 from sketchbench.federated.tuning import hold_out
 from sketchbench.kernels import load
-from sketchbench.model.blind import make_blind
-from sketchbench.model.classification import Samples
-from sketchbench.model.networks import mlp
-from sketchbench.objective.logistic import Logistic
-from sketchbench.objective.network import Network
-from sketchbench.objective.quadratic import Quadratic
+from sketchbench.learning.dataset import partition, synthetic
+from sketchbench.learning.dataset.dataset import Dataset, Split
+from sketchbench.learning.model.blind import make_blind
+from sketchbench.learning.model.classification import Samples
+from sketchbench.learning.model.networks import mlp
+from sketchbench.learning.objective.logistic import Logistic
+from sketchbench.learning.objective.network import Network
+from sketchbench.learning.objective.quadratic import Quadratic
 from sketchbench.privacy.sampling import Sampling
-from sketchbench.recovery import FIHT
 from sketchbench.sketch import CountSketch, Family, SubsampledHadamard
+from sketchbench.sketch.recovery import FIHT
 
 NUMPY = load("numpy")
 SHAPE, CLASSES, D = (1, 2, 2), 3, 16

@@ -9,17 +9,17 @@ import pytest
 import torch
 from torch import nn
 
-from sketchbench import seeds
-from sketchbench.dataset import partition
+from sketchbench.base import seeds
 from sketchbench.federated import checkpoint
 from sketchbench.federated.double_blind import estimated_weights
 from sketchbench.federated.fedavg import FedAvg, FedAvgRound, FedAvgState
 from sketchbench.kernels import load
-from sketchbench.model import classification, sketched
-from sketchbench.model.blind import make_blind
-from sketchbench.model.classification import Samples
-from sketchbench.model.networks import cnn, initialise, mlp
-from sketchbench.model.residual import residual
+from sketchbench.learning.dataset import partition
+from sketchbench.learning.model import classification, sketched
+from sketchbench.learning.model.blind import make_blind
+from sketchbench.learning.model.classification import Samples
+from sketchbench.learning.model.networks import cnn, initialise, mlp
+from sketchbench.learning.model.residual import residual
 from sketchbench.sketch import CountSketch, Family, Gaussian, Identity, SubsampledHadamard
 
 NUMPY = load("numpy")

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sketchbench import kernels, seeds
+from sketchbench import kernels
+from sketchbench.base import seeds
 from sketchbench.compressor.compressor import At, Compressor
 from sketchbench.compressor.message import Layout
 from sketchbench.compressor.plain import Plain
@@ -15,7 +16,6 @@ from sketchbench.compressor.power_sgd import PowerSGD
 from sketchbench.compressor.quantised import QSGD, Sign
 from sketchbench.compressor.sketched_memory import CompressedSensing
 from sketchbench.compressor.sparse import RandomK, TopK
-from sketchbench.dataset import digits, partition
 from sketchbench.federated.frontier import (
     Arm,
     Federation,
@@ -26,9 +26,10 @@ from sketchbench.federated.frontier import (
     train,
 )
 from sketchbench.kernels import Array
-from sketchbench.model.networks import mlp, strided_cnn
+from sketchbench.learning.dataset import digits, partition
+from sketchbench.learning.model.networks import mlp, strided_cnn
 from sketchbench.privacy.sampling import Sampling
-from sketchbench.recovery.count_sketch import CountSketchMedian
+from sketchbench.sketch.recovery.count_sketch import CountSketchMedian
 from sketchbench.sketch.sparse import BlockSparseEmbedding
 
 NUMPY = kernels.load("numpy")

@@ -13,9 +13,9 @@ from sketchbench.compressor.compressor import Compressor
 from sketchbench.compressor.message import byte_limit
 from sketchbench.compressor.quantised import Sign
 from sketchbench.compressor.sparse import TopK
-from sketchbench.dataset import digits, partition
 from sketchbench.federated.frontier import Arm, Federation, Gradients, draw_round, make_federation, train
-from sketchbench.model.networks import mlp
+from sketchbench.learning.dataset import digits, partition
+from sketchbench.learning.model.networks import mlp
 from sketchbench.privacy.sampling import Sampling
 
 RATE, SEED, BATCH, RECORDS = 0.3, 3, 16, 110

@@ -7,8 +7,8 @@ import pytest
 
 from sketchbench.federated.iterative_sketching import IterativeSketching
 from sketchbench.kernels import Kernels, load
-from sketchbench.objective.objective import Objective
-from sketchbench.objective.quadratic import Quadratic
+from sketchbench.learning.objective.objective import Objective
+from sketchbench.learning.objective.quadratic import Quadratic
 from sketchbench.sketch import CountSketch, Gaussian, Identity
 
 KEY = 11

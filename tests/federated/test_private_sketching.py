@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sketchbench import seeds
+from sketchbench.base import seeds
 from sketchbench.federated.iterative_sketching import IterativeSketching
 from sketchbench.federated.private_sketching import PrivateSketching
 from sketchbench.kernels import load
-from sketchbench.objective.canary import Canary
-from sketchbench.objective.logistic import Logistic
+from sketchbench.learning.objective.canary import Canary
+from sketchbench.learning.objective.logistic import Logistic
 from sketchbench.privacy.mechanism import steps
 from sketchbench.privacy.sampling import Sampling
 from sketchbench.sketch import CountSketch

@@ -6,8 +6,8 @@ import pytest
 from sketchbench.federated.iterative_sketching import IterativeSketching
 from sketchbench.federated.theorems import assumptions, find_theorem, measure
 from sketchbench.kernels import load
-from sketchbench.objective.quadratic import Quadratic
-from sketchbench.objective.saturating import Saturating
+from sketchbench.learning.objective.quadratic import Quadratic
+from sketchbench.learning.objective.saturating import Saturating
 from sketchbench.sketch.identity import Identity
 from sketchbench.theory.known import Known
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from sketchbench.dataset import synthetic
 from sketchbench.federated.tuning import Tuning, hold_out
+from sketchbench.learning.dataset import synthetic
 
 
 def test_a_tenth_of_the_training_samples_is_held_out() -> None:

@@ -11,9 +11,9 @@ import pytest
 import yaml
 from published import reports as published
 
-from sketchbench.config.schema import SchemaError
 from sketchbench.report.figure import drawing, foot
 from sketchbench.report.figure.catalogue import FOLDER, INTERVALS, Entry, available, read_catalogue
+from sketchbench.run.config.schema import SchemaError
 from sketchbench.run.digest import CodeDigest
 
 CATALOGUE = read_catalogue()

@@ -19,11 +19,11 @@ from once import made_once
 from whole_plan import whole_plan
 
 from sketchbench.command.main import main
-from sketchbench.config.study import NO_METHOD
 from sketchbench.report import seal
 from sketchbench.report.figure import drawing, foot, frontier, saving, style
 from sketchbench.report.figure.catalogue import read_catalogue
 from sketchbench.report.figure.theme import theme
+from sketchbench.run.config.study import NO_METHOD
 from sketchbench.run.execution import execute
 
 ROOT = Path(__file__).parents[2]

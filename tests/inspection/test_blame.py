@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from own import CONFIG, MODULE, SKETCH, replaced, write
 
-from sketchbench.config import composition
-from sketchbench.errors import blame
+from sketchbench.base.errors import blame
 from sketchbench.run import job
+from sketchbench.run.config import composition
 from sketchbench.run.signature import signature
 
 

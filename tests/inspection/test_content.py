@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from own import CONFIG, MODULE, ROOT, SKETCH, replaced, write
 
-from sketchbench.errors import FolderError
-from sketchbench.inspection.check import Method, check_folder, mistakes
-from sketchbench.project import CONF
+from sketchbench.base.errors import FolderError
+from sketchbench.base.project import CONF
+from sketchbench.plan.inspection.check import Method, check_folder, mistakes
 
 DRAW = MODULE[MODULE.index("        def rows_of") : MODULE.index("def second_moment")]
 FORMULA = "{_target_: my_sketches.extra, _partial_: true}"
@@ -241,7 +241,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sketchbench.recovery.recovery import Recovered, Recovery, keep_largest
+from sketchbench.sketch.recovery.recovery import Recovered, Recovery, keep_largest
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from own import CONFIG, MODULE, SKETCH, write
 
-from sketchbench.inspection import files
-from sketchbench.project import CONF
+from sketchbench.base.project import CONF
+from sketchbench.plan.inspection import files
 
 SOUND = {SKETCH: CONFIG, "my_sketches.py": MODULE}
 RECOVERY = "algorithm: {_target_: m.A}\nsensing: {_target_: m.B}\n"

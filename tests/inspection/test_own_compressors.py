@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from sketchbench.command.new import write
-from sketchbench.config.composition import user_folder
-from sketchbench.inspection.check import Method, mistakes
+from sketchbench.plan.inspection.check import Method, mistakes
+from sketchbench.run.config.composition import user_folder
 
 
 def mistakes_of_template(folder: Path, old: str = "", new: str = "") -> list[str]:

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from sketchbench.command.new import write
-from sketchbench.config.composition import PARTS, user_folder
-from sketchbench.inspection.check import Method, check_folder, mistakes
+from sketchbench.plan.inspection.check import Method, check_folder, mistakes
+from sketchbench.run.config.composition import PARTS, user_folder
 
 MISTAKES = [
     (
         "dataset",
         "return Dataset(",
         "return (lambda *parts: parts)(",
-        "it gave a tuple; it must give a sketchbench.dataset.dataset",
+        "it gave a tuple; it must give a sketchbench.learning.dataset.dataset",
     ),
     ("dataset", "default_rng(0)", "default_rng()", "a second reading gave other images or labels"),
     ("dataset", "integers(0, 4, count)", "integers(2, 3, count)", "all training labels are 2; there must be two"),
@@ -71,7 +71,7 @@ def test_a_partition_by_users_is_tried_on_data_with_users(tmp_path: Path) -> Non
     for number, users in enumerate([{}, {"users": np.arange(60) % 6}]):
         path = tmp_path / f"{number}.npz"
         np.savez(path, images=np.arange(60, dtype=np.uint8).reshape(60, 1, 1), labels=np.arange(60) % 3, **users)
-        text = f"_target_: sketchbench.dataset.own.arrays\n_partial_: true\npath: {path}\n"
+        text = f"_target_: sketchbench.learning.dataset.own.arrays\n_partial_: true\npath: {path}\n"
         (tmp_path / "dataset" / f"data_{number}.yaml").write_text(text)
     check_folder(tmp_path)
 
@@ -81,9 +81,12 @@ def test_a_partition_by_users_is_tried_on_data_with_users(tmp_path: Path) -> Non
     [
         ("_partial_: true", "must have a _target_, the name of a module"),
         ("_target_: no_such.load\n_partial_: true", "there is no module no_such"),
-        ("_target_: sketchbench.dataset.own.arrays\npath: x", "it must have `_partial_: true` beside its _target_"),
-        ("_target_: sketchbench.dataset.own.arrays\n_partial_: true\npth: x", "pth"),
-        ("_target_: sketchbench.dataset.own.arrays\n_partial_: true\npath: x.npz", "there is no such file in"),
+        (
+            "_target_: sketchbench.learning.dataset.own.arrays\npath: x",
+            "it must have `_partial_: true` beside its _target_",
+        ),
+        ("_target_: sketchbench.learning.dataset.own.arrays\n_partial_: true\npth: x", "pth"),
+        ("_target_: sketchbench.learning.dataset.own.arrays\n_partial_: true\npath: x.npz", "there is no such file in"),
         ("[1]", "at.yaml"),
     ],
 )

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from sketchbench import kernels
+from sketchbench.base.project import CONF
 from sketchbench.compressor.compressor import At, Compressor, Exchange
-from sketchbench.project import CONF
 
 NAMES = sorted({path.stem for path in (CONF / "compressor").glob("*.yaml")} - {"sketched_layers"})
 MESSAGES = [name for name in NAMES if name != "ef21"]  # whose server remembers what clients don't know

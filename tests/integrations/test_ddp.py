@@ -18,7 +18,8 @@ from integrations.distributed import COMPRESSION, SEED, SEEDS, STEPS, STOP, grad
 from integrations.simulated import NAMES
 from scipy import stats
 
-from sketchbench import kernels, seeds
+from sketchbench import kernels
+from sketchbench.base import seeds
 from sketchbench.compressor.message import Layout
 from sketchbench.integrations.ddp import CompressedGradients
 from sketchbench.integrations.method import for_layouts

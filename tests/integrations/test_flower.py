@@ -28,16 +28,17 @@ from integrations.distributed import COMPRESSION
 from integrations.flowing import Direct, in_this_process
 from integrations.simulated import MESSAGES, STEPS, Simulated
 
-from sketchbench import kernels, seeds
+from sketchbench import kernels
+from sketchbench.base import seeds
 from sketchbench.compressor.compressor import Compressor
 from sketchbench.compressor.message import Layout
-from sketchbench.dataset import digits, partition
 from sketchbench.federated.frontier import Arm, Federation, Gradients, Trained, make_federation, train
 from sketchbench.integrations import flower
 from sketchbench.integrations.flower import CompressedFedAvg, CompressUpdates
 from sketchbench.integrations.method import for_layouts
-from sketchbench.model.networks import mlp
-from sketchbench.objective.stacked import Batches
+from sketchbench.learning.dataset import digits, partition
+from sketchbench.learning.model.networks import mlp
+from sketchbench.learning.objective.stacked import Batches
 from sketchbench.privacy.sampling import Sampling
 
 CLIENTS, ROUNDS, SEED, RATE = 3, 4, 7, 0.5

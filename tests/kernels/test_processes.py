@@ -38,7 +38,7 @@ def test_every_layer(layer: str, starts: list[str]) -> None:
 
 LAYER = """
 import multiprocessing, torch
-from sketchbench.model.sketched import SketchedLinear
+from sketchbench.learning.model.sketched import SketchedLinear
 from sketchbench.sketch import SubsampledHadamard
 
 torch.manual_seed(0)

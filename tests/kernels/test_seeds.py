@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sketchbench import seeds
+from sketchbench.base import seeds
 
 
 def test_key_has_64_bits() -> None:

@@ -3,8 +3,8 @@
 import torch
 from torch import nn
 
-from sketchbench.model.client_norm import normalise_by_client
-from sketchbench.model.residual import residual
+from sketchbench.learning.model.client_norm import normalise_by_client
+from sketchbench.learning.model.residual import residual
 
 
 def test_each_client_has_its_own_mean_and_variance() -> None:

@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
-from sketchbench.model.initialisation import network_as_listing
-from sketchbench.model.networks import initialise, mlp
+from sketchbench.learning.model.initialisation import network_as_listing
+from sketchbench.learning.model.networks import initialise, mlp
 from sketchbench.sketch.balanced import BalancedCountSketch
 
 

@@ -10,11 +10,11 @@ from hydra.utils import instantiate
 from torch import nn
 
 from sketchbench.attack.victim import gradient
-from sketchbench.config import composition
 from sketchbench.kernels import load
-from sketchbench.model import sketched
-from sketchbench.model.networks import cnn, initialise, mlp, parameters, sigmoid_cnn
-from sketchbench.model.residual import residual
+from sketchbench.learning.model import sketched
+from sketchbench.learning.model.networks import cnn, initialise, mlp, parameters, sigmoid_cnn
+from sketchbench.learning.model.residual import residual
+from sketchbench.run.config import composition
 from sketchbench.sketch import CountSketch, Identity
 
 MNIST, CIFAR, LFW = (1, 28, 28), (3, 32, 32), (3, 64, 47)

@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from torch.autograd import forward_ad
 
 from sketchbench.kernels import Kernels, load
-from sketchbench.model import autograd, sketched
-from sketchbench.model.blind import BlindLinear, make_blind
-from sketchbench.model.sketched import SketchedConv2d, SketchedLinear, resize
+from sketchbench.learning.model import autograd, sketched
+from sketchbench.learning.model.blind import BlindLinear, make_blind
+from sketchbench.learning.model.sketched import SketchedConv2d, SketchedLinear, resize
 from sketchbench.sketch import CountSketch, Family, SubsampledHadamard
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "contract"))

@@ -8,11 +8,11 @@ import numpy as np
 from operators import sampled
 
 from sketchbench.kernels import Array
-from sketchbench.recovery import FIHT, CountSketchMedian, Recovered
-from sketchbench.recovery.iterative import Iterate, Signals, iterate_at, take
-from sketchbench.recovery.recovery import keep_largest
 from sketchbench.sketch.draws import ROWS, Draws
 from sketchbench.sketch.operator import Sketch
+from sketchbench.sketch.recovery import FIHT, CountSketchMedian, Recovered
+from sketchbench.sketch.recovery.iterative import Iterate, Signals, iterate_at, take
+from sketchbench.sketch.recovery.recovery import keep_largest
 from sketchbench.sketch.sampled import Sampled
 from sketchbench.sketch.scattered import Scattered
 from sketchbench.sketch.transform import SubsampledHadamard

@@ -10,15 +10,15 @@ import pandas as pd
 import pytest
 from judging import verdict
 
+from sketchbench.base.kept import Kept
 from sketchbench.federated import compressed_sensing, iterative_sketching, theorems
 from sketchbench.federated.peers import Peer, Peers, Table
 from sketchbench.kernels import load
-from sketchbench.objective.quadratic import Quadratic
-from sketchbench.objective.sparse_gradients import SparseGradients
-from sketchbench.recovery import FIHT, CountSketchMedian, Desketch
-from sketchbench.recovery.control import Nothing
-from sketchbench.run.kept import Kept
+from sketchbench.learning.objective.quadratic import Quadratic
+from sketchbench.learning.objective.sparse_gradients import SparseGradients
 from sketchbench.sketch import BlockSparseEmbedding, CountSketch, SubsampledHadamard
+from sketchbench.sketch.recovery import FIHT, CountSketchMedian, Desketch
+from sketchbench.sketch.recovery.control import Nothing
 from sketchbench.task.communication import Communication
 from sketchbench.task.compressed_sensing import CompressedSensing, ShownRound
 from sketchbench.task.consensus import Consensus

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from judging import verdict
 
-from sketchbench.dataset import digits, partition
+from sketchbench.base.course import WHOLE
 from sketchbench.federated.compressed_experiment import CompressedProcedure, Compression
 from sketchbench.federated.compressors import UNCOMPRESSED, Arm
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.tuning import Tuning
 from sketchbench.kernels import load
-from sketchbench.model.networks import mlp
-from sketchbench.recovery.iterative import Iterative
-from sketchbench.run.course import WHOLE
+from sketchbench.learning.dataset import digits, partition
+from sketchbench.learning.model.networks import mlp
+from sketchbench.sketch.recovery.iterative import Iterative
 from sketchbench.task.compressed_training import CompressedJudging, CompressedTraining
 
 SOUND = CompressedTraining(

@@ -20,8 +20,8 @@ import yaml
 from contracts import Dense, Method
 
 from sketchbench import kernels
+from sketchbench.base.project import CONF
 from sketchbench.measure.row import Row
-from sketchbench.project import CONF
 from sketchbench.sketch import AMS, CountSketch, Family, Identity, SubsampledHadamard, broken
 from sketchbench.sketch.broken import Matrices
 from sketchbench.sketch.contract import elsewhere

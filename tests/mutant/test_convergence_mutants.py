@@ -14,8 +14,8 @@ import pytest
 
 from sketchbench.federated import iterative_sketching, theorems
 from sketchbench.kernels import load
-from sketchbench.objective.quadratic import Quadratic
-from sketchbench.objective.saturating import Saturating
+from sketchbench.learning.objective.quadratic import Quadratic
+from sketchbench.learning.objective.saturating import Saturating
 from sketchbench.sketch import CountSketch, Gaussian
 from sketchbench.sketch.control import QuarterCountSketch
 from sketchbench.task import convergence

@@ -12,9 +12,9 @@ from judging import verdicts
 from sketchbench import kernels
 from sketchbench.federated import compressed_sensing
 from sketchbench.kernels import numpy_kernels
-from sketchbench.objective.sparse_gradients import SparseGradients
-from sketchbench.recovery.fiht import FIHT
+from sketchbench.learning.objective.sparse_gradients import SparseGradients
 from sketchbench.sketch.count_sketch import CountSketch
+from sketchbench.sketch.recovery.fiht import FIHT
 from sketchbench.sketch.transform import SubsampledHadamard
 from sketchbench.task.download import Download
 from sketchbench.task.layer_cost import LayerCost, Meter

@@ -7,8 +7,8 @@ import pytest
 from judging import shared, verdict
 from recoveries import SmallestKept
 
-from sketchbench.recovery import peers
-from sketchbench.recovery.fiht import FIHT
+from sketchbench.sketch.recovery import peers
+from sketchbench.sketch.recovery.fiht import FIHT
 from sketchbench.sketch.transform import SubsampledHadamard
 from sketchbench.task.decoders import Decoders
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from judging import verdict
 
-from sketchbench.dataset.digits import load as digits
 from sketchbench.kernels import Array, load
-from sketchbench.model.networks import mlp
+from sketchbench.learning.dataset.digits import load as digits
+from sketchbench.learning.model.networks import mlp
 from sketchbench.task.feedback_memory import Arms, FeedbackMemory
 
 TASK = FeedbackMemory(

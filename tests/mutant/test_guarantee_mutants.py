@@ -9,9 +9,9 @@ from judging import verdict
 from recoveries import SmallestKept
 
 from sketchbench import kernels
-from sketchbench.recovery import FIHT, CountSketchMedian
-from sketchbench.recovery.control import Nothing
 from sketchbench.sketch import BlockSparseEmbedding, SubsampledHadamard
+from sketchbench.sketch.recovery import FIHT, CountSketchMedian
+from sketchbench.sketch.recovery.control import Nothing
 from sketchbench.task.for_all import ForAll
 from sketchbench.task.for_each import ForEach
 from sketchbench.task.probes import errors

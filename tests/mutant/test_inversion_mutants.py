@@ -18,10 +18,10 @@ from sketchbench.attack.inversion import LBFGS
 from sketchbench.attack.most_likely import MostLikely
 from sketchbench.attack.victim import Victim
 from sketchbench.attack.view import View
-from sketchbench.dataset import digits
+from sketchbench.base.kept import Kept
 from sketchbench.federated.private_sketching import PrivateSketching
-from sketchbench.model.networks import sigmoid_cnn
-from sketchbench.run.kept import Kept
+from sketchbench.learning.dataset import digits
+from sketchbench.learning.model.networks import sigmoid_cnn
 from sketchbench.sketch import CountSketch, Identity
 from sketchbench.task.inversion import Assessment, Case, ImageInversion
 from sketchbench.task.private_inversion import PrivateInversion

@@ -14,9 +14,9 @@ from sketchbench.attack.gradient_matching import GradientMatching
 from sketchbench.attack.stacked_inversion import StackedAttacks, Target
 from sketchbench.compressor.control import Silent
 from sketchbench.compressor.desketched import Desketched
-from sketchbench.dataset import digits
+from sketchbench.learning.dataset import digits
+from sketchbench.learning.model.networks import mlp
 from sketchbench.measure.row import Row
-from sketchbench.model.networks import mlp
 from sketchbench.sketch import CountSketch, Family, Gaussian, Identity
 from sketchbench.sketch.transform import SubsampledHadamard
 from sketchbench.task import leakage_limits

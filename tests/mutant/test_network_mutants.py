@@ -8,14 +8,14 @@ import pytest
 from judging import shared, verdicts
 from operators import DesketchNotAdjoint
 
-from sketchbench.dataset import partition, synthetic
+from sketchbench.base.course import WHOLE
 from sketchbench.federated import double_blind, fedavg, fedavg_stack
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.fedavg_experiment import FedAvgProcedure
 from sketchbench.federated.tuning import Tuning
-from sketchbench.model import sketched
-from sketchbench.model.networks import mlp
-from sketchbench.run.course import WHOLE
+from sketchbench.learning.dataset import partition, synthetic
+from sketchbench.learning.model import sketched
+from sketchbench.learning.model.networks import mlp
 from sketchbench.sketch import CountSketch
 from sketchbench.task import sketched_layers
 from sketchbench.task.sketched_layers import SketchedLayers

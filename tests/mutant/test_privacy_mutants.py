@@ -12,12 +12,12 @@ import judging
 import numpy as np
 import pytest
 
-from sketchbench import seeds
+from sketchbench.base import seeds
 from sketchbench.federated.private_sketching import PrivateSketching
 from sketchbench.kernels import load
+from sketchbench.learning.objective.canary import Canary
+from sketchbench.learning.objective.logistic import Logistic
 from sketchbench.measure.row import Row
-from sketchbench.objective.canary import Canary
-from sketchbench.objective.logistic import Logistic
 from sketchbench.privacy import accountant, mechanism
 from sketchbench.privacy.accountant import epsilon
 from sketchbench.privacy.mechanism import Composed, GaussianRelease, Parallel

@@ -12,9 +12,9 @@ from sketchbench.attack import watched_training
 from sketchbench.attack.property import RandomForest
 from sketchbench.attack.property_batches import PropertyBatches
 from sketchbench.attack.watched_training import Observations, Phases, WatchedTraining
-from sketchbench.dataset import digits
-from sketchbench.model.networks import mlp
-from sketchbench.run.kept import Kept
+from sketchbench.base.kept import Kept
+from sketchbench.learning.dataset import digits
+from sketchbench.learning.model.networks import mlp
 from sketchbench.sketch import CountSketch
 from sketchbench.task.property_inference import PropertyInference
 

@@ -11,10 +11,10 @@ from recoveries import SmallestKept
 
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD
 from sketchbench.federated.peers import Table
+from sketchbench.learning.objective.sparse_gradients import SparseGradients
 from sketchbench.measure.row import Row
-from sketchbench.objective.sparse_gradients import SparseGradients
-from sketchbench.recovery import FIHT, CountSketchMedian
 from sketchbench.sketch import BlockSparseEmbedding, CountSketch, SubsampledHadamard
+from sketchbench.sketch.recovery import FIHT, CountSketchMedian
 from sketchbench.task.compressed_sensing import CompressedSensing
 from sketchbench.task.reconstruction import Reconstruction
 from sketchbench.task.weight_sketch import WeightSketch

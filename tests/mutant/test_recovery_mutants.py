@@ -47,9 +47,9 @@ from recoveries import (
 )
 
 from sketchbench import kernels
-from sketchbench.recovery import FIHT, CountSketchMedian, Desketch
 from sketchbench.sketch import BlockSparseEmbedding, Family, SubsampledHadamard
 from sketchbench.sketch.ordered import RowsInOrder
+from sketchbench.sketch.recovery import FIHT, CountSketchMedian, Desketch
 from sketchbench.task.isometry import Isometry
 from sketchbench.task.reconstruction import Reconstruction
 from sketchbench.task.signals import draw_sparse

@@ -11,9 +11,9 @@ import pytest
 from sketchbench.federated import iterative_sketching
 from sketchbench.federated.sampled import Sampled
 from sketchbench.kernels import load
-from sketchbench.objective.logistic import Logistic
-from sketchbench.objective.quadratic import Quadratic
-from sketchbench.objective.saturating import Saturating
+from sketchbench.learning.objective.logistic import Logistic
+from sketchbench.learning.objective.quadratic import Quadratic
+from sketchbench.learning.objective.saturating import Saturating
 from sketchbench.sketch.control import Zero
 from sketchbench.sketch.count_sketch import CountSketch
 from sketchbench.task.descent import Descent

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sketchbench.kernels import load
-from sketchbench.objective.canary import Canary
-from sketchbench.objective.logistic import Logistic
+from sketchbench.learning.objective.canary import Canary
+from sketchbench.learning.objective.logistic import Logistic
 
 CLIENTS, SAMPLES = 4, 375  # records of a client
 

@@ -10,15 +10,16 @@ import torch
 from torch import nn
 from torch.nn.utils import vector_to_parameters
 
-from sketchbench import kernels, seeds
-from sketchbench.dataset import digits, partition, synthetic
-from sketchbench.dataset.dataset import Dataset, Split
+from sketchbench import kernels
+from sketchbench.base import seeds
 from sketchbench.federated.iterative_sketching import IterativeSketching
 from sketchbench.kernels import Kernels
-from sketchbench.model.networks import mlp
-from sketchbench.model.residual import residual
-from sketchbench.objective.network import Network
-from sketchbench.objective.objective import Objective
+from sketchbench.learning.dataset import digits, partition, synthetic
+from sketchbench.learning.dataset.dataset import Dataset, Split
+from sketchbench.learning.model.networks import mlp
+from sketchbench.learning.model.residual import residual
+from sketchbench.learning.objective.network import Network
+from sketchbench.learning.objective.objective import Objective
 from sketchbench.sketch import Identity
 
 RESIDUAL = functools.partial(residual, blocks=1, dropout=0.0)
@@ -225,7 +226,7 @@ def test_a_batch_larger_than_a_client() -> None:
 def test_images_kept_as_inputs_change_nothing(inputs: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bit for bit, in the layout of convolutions as well."""
     kept = network(inputs=inputs)
-    monkeypatch.setattr("sketchbench.objective.network.KEPT", 0)
+    monkeypatch.setattr("sketchbench.learning.objective.network.KEPT", 0)
     fresh = network(inputs=inputs)
     slopes = [one.stochastic_gradient(one.start[None], np.random.default_rng(3)) for one in (kept, fresh)]
     np.testing.assert_array_equal(*slopes)

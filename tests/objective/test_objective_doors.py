@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from wrong import Call, among, array, check_right, check_wrong, count, fixed, integer, not_negative, positive, public
 
 from sketchbench import kernels
-from sketchbench.model.networks import mlp
-from sketchbench.objective import logistic, stacked
-from sketchbench.objective.canary import Canary
-from sketchbench.objective.logistic import Logistic
-from sketchbench.objective.problem import AXES, Problem
-from sketchbench.objective.quadratic import Quadratic
-from sketchbench.objective.saturating import Saturating
-from sketchbench.objective.sparse_gradients import SparseGradients
-from sketchbench.objective.stacked import Batches, StackedPerceptron, perceptron
+from sketchbench.learning.model.networks import mlp
+from sketchbench.learning.objective import logistic, stacked
+from sketchbench.learning.objective.canary import Canary
+from sketchbench.learning.objective.logistic import Logistic
+from sketchbench.learning.objective.problem import AXES, Problem
+from sketchbench.learning.objective.quadratic import Quadratic
+from sketchbench.learning.objective.saturating import Saturating
+from sketchbench.learning.objective.sparse_gradients import SparseGradients
+from sketchbench.learning.objective.stacked import Batches, StackedPerceptron, perceptron
 
 NUMPY = kernels.load("numpy")
 D, N = 6, 3

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sketchbench import kernels as backends
-from sketchbench.config import composition
 from sketchbench.kernels import Kernels
-from sketchbench.objective import logistic
-from sketchbench.objective.logistic import Logistic
-from sketchbench.objective.objective import Objective
-from sketchbench.objective.saturating import STEEPEST
+from sketchbench.learning.objective import logistic
+from sketchbench.learning.objective.logistic import Logistic
+from sketchbench.learning.objective.objective import Objective
+from sketchbench.learning.objective.saturating import STEEPEST
+from sketchbench.run.config import composition
 
 NAMES = sorted(path.stem for path in (composition.CONF / "objective").glob("*.yaml"))
 SMALL = [name for name in NAMES if name != "mnist"]  # whose minimum takes half a minute to find

@@ -9,10 +9,10 @@ import torch
 from torch import nn
 
 from sketchbench.kernels import Kernels
-from sketchbench.model import classification
-from sketchbench.model.networks import cnn, initialise, mlp
-from sketchbench.objective import stacked
-from sketchbench.objective.stacked import Batches, StackedPerceptron, initial_weights, perceptron
+from sketchbench.learning.model import classification
+from sketchbench.learning.model.networks import cnn, initialise, mlp
+from sketchbench.learning.objective import stacked
+from sketchbench.learning.objective.stacked import Batches, StackedPerceptron, initial_weights, perceptron
 
 TRIALS, CLIENTS, BATCH, CLASSES = 3, 2, 4, 5
 MAKE = functools.partial(mlp, hidden=(7, 6))

@@ -7,9 +7,9 @@ from torch import nn
 
 from sketchbench import kernels as backends
 from sketchbench.kernels import Kernels
-from sketchbench.model.networks import mlp
-from sketchbench.objective.stacked import Batches, StackedPerceptron, initial_weights
-from sketchbench.objective.stacked_network import StackedNetwork, stacked
+from sketchbench.learning.model.networks import mlp
+from sketchbench.learning.objective.stacked import Batches, StackedPerceptron, initial_weights
+from sketchbench.learning.objective.stacked_network import StackedNetwork, stacked
 
 NUMPY = backends.load("numpy")
 SHAPE, CLASSES = (1, 4, 4), 3

@@ -9,9 +9,9 @@ import pytest
 import yaml
 from all_claims import CLAIMS
 
-from sketchbench.config.schema import SchemaError
 from sketchbench.measure.column import Column
 from sketchbench.report.printed.transcription import FOLDER, PrintedError, read_printed
+from sketchbench.run.config.schema import SchemaError
 
 ROOT = Path(__file__).parents[2]
 # What the papers have. song2023 has no figure, tang2021 no table.

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench.recovery import FIHT
-from sketchbench.recovery.iterative import Iterative
 from sketchbench.sketch import Sketch
+from sketchbench.sketch.recovery import FIHT
+from sketchbench.sketch.recovery.iterative import Iterative
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]

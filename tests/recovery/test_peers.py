@@ -8,11 +8,11 @@ from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sketchbench.recovery import peers
-from sketchbench.recovery.control import Nothing
-from sketchbench.recovery.fiht import FIHT
-from sketchbench.recovery.iht import IHT
-from sketchbench.recovery.recovery import Recovery
+from sketchbench.sketch.recovery import peers
+from sketchbench.sketch.recovery.control import Nothing
+from sketchbench.sketch.recovery.fiht import FIHT
+from sketchbench.sketch.recovery.iht import IHT
+from sketchbench.sketch.recovery.recovery import Recovery
 from sketchbench.sketch.transform import SubsampledHadamard
 from sketchbench.task import signals
 from sketchbench.task.decoders import applications

@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 from reference import check_iterates
 
 from sketchbench.kernels import Array, Kernels
-from sketchbench.recovery import FIHT, IHT
-from sketchbench.recovery.iterative import Iterative
 from sketchbench.sketch import (
     BlockSparseEmbedding,
     Family,
@@ -21,6 +19,8 @@ from sketchbench.sketch import (
     SubsampledCosine,
     SubsampledHadamard,
 )
+from sketchbench.sketch.recovery import FIHT, IHT
+from sketchbench.sketch.recovery.iterative import Iterative
 from sketchbench.task.signals import draw, draw_sparse
 
 EACH = pytest.mark.parametrize("kind", [FIHT, IHT], ids=lambda kind: kind.__name__)

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from sketchbench.kernels import Kernels
-from sketchbench.recovery import FIHT, IHT, CountSketchMedian, Desketch, Recovery
 from sketchbench.sketch import (
     BlockSparseEmbedding,
     CountSketch,
@@ -15,6 +14,7 @@ from sketchbench.sketch import (
     SubsampledHadamard,
     UniformSampling,
 )
+from sketchbench.sketch.recovery import FIHT, IHT, CountSketchMedian, Desketch, Recovery
 
 EACH = pytest.mark.parametrize("kind", [FIHT, IHT, Desketch, CountSketchMedian])
 D, B = 20, 10

@@ -10,26 +10,26 @@ from typing import Any
 
 import numpy as np
 
-from sketchbench import kernels, seeds
+from sketchbench import kernels
 from sketchbench.attack.inversion import LBFGS
-from sketchbench.dataset import partition, synthetic
+from sketchbench.base import seeds
+from sketchbench.base.parameters import choose
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD
 from sketchbench.federated.fedavg import FedAvg
 from sketchbench.federated.iterative_sketching import IterativeSketching
 from sketchbench.federated.tuning import Tuning
+from sketchbench.learning.dataset import partition, synthetic
+from sketchbench.learning.model.networks import mlp
+from sketchbench.learning.objective.logistic import Logistic
+from sketchbench.learning.objective.quadratic import Quadratic
+from sketchbench.learning.objective.saturating import Saturating
+from sketchbench.learning.objective.sparse_gradients import SparseGradients
 from sketchbench.measure import interval, power
 from sketchbench.measure.row import Row
-from sketchbench.model.networks import mlp
-from sketchbench.objective.logistic import Logistic
-from sketchbench.objective.quadratic import Quadratic
-from sketchbench.objective.saturating import Saturating
-from sketchbench.objective.sparse_gradients import SparseGradients
-from sketchbench.parameters import choose
 from sketchbench.privacy.accountant import epsilon
 from sketchbench.privacy.calibration import calibrated_sigma
 from sketchbench.privacy.mechanism import Composed, GaussianRelease, Parallel, SampledGaussian, mean_step
 from sketchbench.privacy.sampling import Sampling
-from sketchbench.recovery import FIHT, IHT, CountSketchMedian, Desketch
 from sketchbench.sketch import (
     AMS,
     BalancedCountSketch,
@@ -42,6 +42,7 @@ from sketchbench.sketch import (
     SubsampledHadamard,
     UniformSampling,
 )
+from sketchbench.sketch.recovery import FIHT, IHT, CountSketchMedian, Desketch
 
 NUMPY = kernels.load("numpy")
 ONE = CountSketch(16, 8).draw(1, kernels=NUMPY)

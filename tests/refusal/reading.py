@@ -6,12 +6,12 @@ from pathlib import Path
 
 from all_claims import CLAIMS
 
-from sketchbench.config import schema
+from sketchbench.base.project import CONF
 from sketchbench.plan import making as plan
-from sketchbench.project import CONF
 from sketchbench.report.claim.claims import read_claims
 from sketchbench.report.claim.erratum import read_errata
 from sketchbench.report.figure.catalogue import read_catalogue
+from sketchbench.run.config import schema
 
 
 def read_study(content: bytes, folder: Path) -> None:

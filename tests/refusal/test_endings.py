@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from ending import ending
 
+from sketchbench.base.errors import message
 from sketchbench.command.program import BUG, program
-from sketchbench.config.schema import SCALES
-from sketchbench.errors import message
+from sketchbench.run.config.schema import SCALES
 
 ROOT = Path(__file__).parents[2]
 

@@ -18,10 +18,10 @@ from hypothesis import example, given
 from reading import READ
 from wrong_files import GROUPS
 
+from sketchbench.base.errors import one_line
 from sketchbench.command.main import main
-from sketchbench.config import composition, schema
-from sketchbench.errors import one_line
 from sketchbench.plan import making as plan
+from sketchbench.run.config import composition, schema
 
 HARMLESS = ["kernels=numpy", "d=12", "b=4", "task.trials=3"]
 KEYS = ["d", "b", "seed", "task", "sketch", "kernels", "scale", "recovery", "task.trials", "task.pairs"]

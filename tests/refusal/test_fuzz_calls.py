@@ -13,14 +13,15 @@ from examples import examples
 from hypothesis import example, given
 from hypothesis.extra import numpy as arrays
 
-from sketchbench import kernels, seeds
+from sketchbench import kernels
 from sketchbench import sketch as families
-from sketchbench.dataset import partition
+from sketchbench.base import seeds
+from sketchbench.learning.dataset import partition
 from sketchbench.measure.row import Row
 from sketchbench.privacy.accountant import ACCOUNTANTS, epsilon
 from sketchbench.privacy.mechanism import Composed, GaussianRelease
 from sketchbench.privacy.sampling import Sampling
-from sketchbench.recovery import FIHT, IHT, Desketch
+from sketchbench.sketch.recovery import FIHT, IHT, Desketch
 from sketchbench.theory.privacy import OutOfRangeError
 
 D, B = 12, 4

@@ -13,8 +13,8 @@ from sketchbench.report import seal
 from sketchbench.report.evidence.outcomes import Scale
 from sketchbench.report.frontier.advise import Question, advise
 from sketchbench.report.frontier.cells import read
-from sketchbench.site import frontier
-from sketchbench.site.page import Page
+from sketchbench.report.site import frontier
+from sketchbench.report.site.page import Page
 
 ROOT = Path(__file__).parents[2]
 

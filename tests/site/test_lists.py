@@ -3,8 +3,8 @@
 import numpy as np
 from listed import data
 
-from sketchbench.site import lists
-from sketchbench.site.lists import Column, listing
+from sketchbench.report.site import lists
+from sketchbench.report.site.lists import Column, listing
 
 COLUMNS = (
     Column("method", "method", 'a sketch, "quoted" & <b>', link="page"),

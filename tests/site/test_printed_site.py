@@ -7,8 +7,8 @@ from listed import data
 from published import reports as published
 
 from sketchbench.report.evidence.outcomes import Scale
-from sketchbench.site import printed
-from sketchbench.site.page import Page
+from sketchbench.report.site import printed
+from sketchbench.report.site.page import Page
 
 ROOT = Path(__file__).parents[2]
 

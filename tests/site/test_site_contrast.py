@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sketchbench.site import build
+from sketchbench.report.site import build
 
 STYLE = (Path(build.__file__).with_name("theme") / "site.css").read_text(encoding="utf-8")
 # With the theme's background, and that of an alarm (--row on it).

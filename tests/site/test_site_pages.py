@@ -12,21 +12,21 @@ import pandas as pd
 import pytest
 from all_claims import CLAIMS
 
-from sketchbench.config import commands
-from sketchbench.config.composition import compose
-from sketchbench.config.schema import load
-from sketchbench.files import FileError
-from sketchbench.project import PROJECT
+from sketchbench.base.files import FileError
+from sketchbench.base.project import PROJECT
 from sketchbench.report import seal
 from sketchbench.report.claim.claims import Claim
 from sketchbench.report.claim.formula import lines
 from sketchbench.report.evidence import statistic
 from sketchbench.report.evidence.outcomes import Scale
-from sketchbench.site import build, claim_list, claims, errata, front, glossary, history, threshold
-from sketchbench.site.claim_picture import draw_panels
-from sketchbench.site.findings import THRESHOLD, read_findings
-from sketchbench.site.page import Page
-from sketchbench.site.verdicts import anchor, badge, escape, number, prose, typeset
+from sketchbench.report.site import build, claim_list, claims, errata, front, glossary, history, threshold
+from sketchbench.report.site.claim_picture import draw_panels
+from sketchbench.report.site.findings import THRESHOLD, read_findings
+from sketchbench.report.site.page import Page
+from sketchbench.report.site.verdicts import anchor, badge, escape, number, prose, typeset
+from sketchbench.run.config import commands
+from sketchbench.run.config.composition import compose
+from sketchbench.run.config.schema import load
 
 CONF = PROJECT / "conf"
 ALL = list(CLAIMS.values())
@@ -159,6 +159,7 @@ def publish(folder: Path, rows: list[dict[str, Any]]) -> None:
         path.write_bytes(content)
 
 
+@pytest.mark.git
 def test_the_front_page_keeps_the_questions_apart(scales: list[Scale]) -> None:
     """Whether the paper is right, what was predicted, and what is as published."""
     text = made(front, scales)["index.md"].text
@@ -200,6 +201,7 @@ def test_the_picture_of_the_readme_is_the_site_s() -> None:
     assert all(abs(float(before) - float(now)) < 0.11 for before, now in pairs)
 
 
+@pytest.mark.git
 def test_what_is_reproduced_is_told_in_plain_words(scales: list[Scale]) -> None:
     write_verdicts(scales[0].reports, [verdict()])
     publish(scales[0].reports, [verdict()])

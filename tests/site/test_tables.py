@@ -7,8 +7,8 @@ from listed import data
 from sketchbench.measure.column import Column as Measured
 from sketchbench.report import seal
 from sketchbench.report.evidence.outcomes import Scale
-from sketchbench.site import tables
-from sketchbench.site.page import Page
+from sketchbench.report.site import tables
+from sketchbench.report.site.page import Page
 
 CONF = Path(__file__).parents[2] / "conf"
 TABLE = """\

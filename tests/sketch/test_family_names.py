@@ -2,8 +2,8 @@
 
 import pytest
 
-from sketchbench.config import composition
 from sketchbench.run import execution
+from sketchbench.run.config import composition
 
 FOLDER = composition.CONF / "sketch"
 REPRS = {

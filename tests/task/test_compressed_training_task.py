@@ -12,18 +12,18 @@ from selecting import select, with_parameters
 from whole_plan import whole_plan
 
 from sketchbench import kernels
-from sketchbench.dataset import augmentation, digits, partition, synthetic
-from sketchbench.dataset.dataset import Dataset, Split
+from sketchbench.base.course import WHOLE
 from sketchbench.federated import experiment
 from sketchbench.federated.compressed_experiment import CompressedExperiment, CompressedProcedure, Compression
 from sketchbench.federated.compressors import UNCOMPRESSED, Arm
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.tuning import Tuning
-from sketchbench.model.networks import mlp
-from sketchbench.model.residual import residual
-from sketchbench.objective.network import Network
+from sketchbench.learning.dataset import augmentation, digits, partition, synthetic
+from sketchbench.learning.dataset.dataset import Dataset, Split
+from sketchbench.learning.model.networks import mlp
+from sketchbench.learning.model.residual import residual
+from sketchbench.learning.objective.network import Network
 from sketchbench.run import execution
-from sketchbench.run.course import WHOLE
 from sketchbench.task.compressed_training import CompressedJudging, CompressedTraining
 
 SMALL = CompressedTraining(

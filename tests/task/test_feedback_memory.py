@@ -10,16 +10,16 @@ from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sketchbench import seeds
-from sketchbench.dataset.digits import load as digits
+from sketchbench.base import seeds
 from sketchbench.federated import compressors
 from sketchbench.kernels import Kernels, load
+from sketchbench.learning.dataset.digits import load as digits
+from sketchbench.learning.model.networks import mlp
+from sketchbench.learning.objective.stacked import initial_weights, perceptron
 from sketchbench.measure.row import Row
-from sketchbench.model.networks import mlp
-from sketchbench.objective.stacked import initial_weights, perceptron
-from sketchbench.recovery import CountSketchMedian
-from sketchbench.recovery.recovery import best
 from sketchbench.sketch import BlockSparseEmbedding
+from sketchbench.sketch.recovery import CountSketchMedian
+from sketchbench.sketch.recovery.recovery import best
 from sketchbench.task.feedback_memory import Arms, Compressor, FeedbackMemory, Memory
 from sketchbench.theory.compressed_sensing import feedback_limit
 

@@ -21,11 +21,11 @@ from sketchbench.compressor.compressor import At, Compressor, Memory
 from sketchbench.compressor.message import Message, Reply
 from sketchbench.compressor.plain import Plain
 from sketchbench.compressor.sparse import RandomK, TopK
-from sketchbench.dataset import digits
 from sketchbench.kernels import Array
+from sketchbench.learning.dataset import digits
+from sketchbench.learning.model.networks import mlp
 from sketchbench.measure.image import likeness
 from sketchbench.measure.row import Row
-from sketchbench.model.networks import mlp
 from sketchbench.report.claim.criteria import CRITERIA, Settings
 from sketchbench.task.frontier_leakage import FrontierLeakage, LeakageJudging
 

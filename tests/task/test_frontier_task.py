@@ -14,21 +14,21 @@ from omegaconf import OmegaConf
 from selecting import select
 
 from sketchbench import kernels
+from sketchbench.base.course import SETTINGS, WHOLE, Course, Unfinished
 from sketchbench.compressor.discrete import DiscreteSRHT
 from sketchbench.compressor.plain import Plain
 from sketchbench.compressor.sparse import RandomK, TopK
-from sketchbench.config import composition
-from sketchbench.dataset import digits, partition
-from sketchbench.dataset.dataset import Dataset, Split
 from sketchbench.federated import paired
 from sketchbench.federated.paired import PairedTrainings, RateChoice, Reached, RecordPrivacy, Rounds, Setting
+from sketchbench.learning.dataset import digits, partition
+from sketchbench.learning.dataset.dataset import Dataset, Split
+from sketchbench.learning.model.networks import mlp
 from sketchbench.measure.row import Row
-from sketchbench.model.networks import mlp
 from sketchbench.privacy import discrete_gaussian
 from sketchbench.privacy.accountant import epsilon
 from sketchbench.privacy.mechanism import Composed, GaussianRelease, SampledGaussian
 from sketchbench.privacy.sampling import Sampling
-from sketchbench.run.course import SETTINGS, WHOLE, Course, Unfinished
+from sketchbench.run.config import composition
 from sketchbench.task.frontier import Frontier, FrontierJudging
 
 SMALL = Frontier(

@@ -15,10 +15,10 @@ from sketchbench.attack import double_blind, sketched_gradient
 from sketchbench.attack.attempt import Attempt, draw_victim
 from sketchbench.attack.inversion import LBFGS
 from sketchbench.attack.victim import Victim
-from sketchbench.dataset import digits
+from sketchbench.learning.dataset import digits
+from sketchbench.learning.model.networks import sigmoid_cnn
 from sketchbench.measure.image import likeness
 from sketchbench.measure.row import Row
-from sketchbench.model.networks import sigmoid_cnn
 from sketchbench.sketch import CountSketch, Identity, SubsampledHadamard
 from sketchbench.task import sketched_inversion
 from sketchbench.task.inversion import Assessment, ImageInversion

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sketchbench import seeds
+from sketchbench.base import seeds
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
 from sketchbench.measure.summary import summarize

@@ -16,8 +16,8 @@ from sketchbench.compressor.control import Silent
 from sketchbench.compressor.desketched import Desketched
 from sketchbench.compressor.plain import Plain
 from sketchbench.compressor.sparse import TopK
-from sketchbench.dataset import digits
-from sketchbench.model.networks import mlp
+from sketchbench.learning.dataset import digits
+from sketchbench.learning.model.networks import mlp
 from sketchbench.sketch.count_sketch import CountSketch
 from sketchbench.sketch.transform import SubsampledHadamard
 from sketchbench.task import double_blind_client

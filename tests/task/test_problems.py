@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sketchbench import seeds
+from sketchbench.base import seeds
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD
 from sketchbench.federated.peers import Table
 from sketchbench.kernels import load
+from sketchbench.learning.objective.sparse_gradients import SparseGradients
 from sketchbench.measure.row import Row
-from sketchbench.objective.sparse_gradients import SparseGradients
-from sketchbench.recovery import FIHT
 from sketchbench.sketch import SubsampledHadamard
+from sketchbench.sketch.recovery import FIHT
 from sketchbench.task.compressed_sensing import CompressedSensing, ShownRound, _joined
 
 TRIALS = 3

@@ -11,10 +11,10 @@ import torch
 from sketchbench.attack.property import RandomForest
 from sketchbench.attack.property_batches import PropertyBatches
 from sketchbench.attack.watched_training import Phases
-from sketchbench.dataset import digits
 from sketchbench.kernels import load
+from sketchbench.learning.dataset import digits
+from sketchbench.learning.model.networks import mlp
 from sketchbench.measure.row import Row
-from sketchbench.model.networks import mlp
 from sketchbench.sketch import CountSketch
 from sketchbench.task.property_inference import PropertyInference
 

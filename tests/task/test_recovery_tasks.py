@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sketchbench import seeds
+from sketchbench.base import seeds
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
 from sketchbench.measure.summary import summarize
-from sketchbench.recovery import FIHT, IHT, CountSketchMedian, Desketch, Recovery
-from sketchbench.recovery.control import Nothing
 from sketchbench.sketch import BlockSparseEmbedding, Family, Sketch, SubsampledHadamard
+from sketchbench.sketch.recovery import FIHT, IHT, CountSketchMedian, Desketch, Recovery
+from sketchbench.sketch.recovery.control import Nothing
 from sketchbench.task import signals, trials
 from sketchbench.task.padding import Padding
 from sketchbench.task.reconstruction import Reconstruction

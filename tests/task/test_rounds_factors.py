@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from sketchbench.config import composition
 from sketchbench.measure.row import Row
 from sketchbench.run import execution
+from sketchbench.run.config import composition
 from sketchbench.task.rounds_factors import RoundsFactors
 
 FACTORS: dict[str, list[Any]] = {

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from sketchbench.kernels import load
-from sketchbench.recovery.count_sketch import CountSketchMedian
-from sketchbench.recovery.fiht import FIHT
 from sketchbench.sketch.count_sketch import CountSketch
+from sketchbench.sketch.recovery.count_sketch import CountSketchMedian
+from sketchbench.sketch.recovery.fiht import FIHT
 from sketchbench.sketch.sparse import BlockSparseEmbedding
 from sketchbench.task.consensus import Consensus
 from sketchbench.task.inner_products import InnerProducts

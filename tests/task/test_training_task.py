@@ -12,8 +12,7 @@ from selecting import select, with_parameters
 from whole_plan import whole_plan
 
 from sketchbench import kernels
-from sketchbench.dataset import partition, synthetic
-from sketchbench.dataset.dataset import Dataset, Split
+from sketchbench.base.course import WHOLE
 from sketchbench.federated import experiment
 from sketchbench.federated.checkpoint import describe
 from sketchbench.federated.curve import Curve
@@ -21,10 +20,11 @@ from sketchbench.federated.fedavg import FedAvg
 from sketchbench.federated.fedavg_experiment import FALSE_POSITIVES, FedAvgExperiment, FedAvgProcedure
 from sketchbench.federated.fedavg_stack import FEWEST
 from sketchbench.federated.tuning import Tuning
-from sketchbench.model import sketched
-from sketchbench.model.networks import cnn, mlp
+from sketchbench.learning.dataset import partition, synthetic
+from sketchbench.learning.dataset.dataset import Dataset, Split
+from sketchbench.learning.model import sketched
+from sketchbench.learning.model.networks import cnn, mlp
 from sketchbench.run import execution
-from sketchbench.run.course import WHOLE
 from sketchbench.sketch import CountSketch, Identity, SubsampledCosine
 from sketchbench.task.training import Judging, Training
 
@@ -492,7 +492,7 @@ def test_one_round_of_the_paper_size(study: str) -> None:
     task = {
         **config["task"],
         "dataset": {
-            "_target_": "sketchbench.dataset.synthetic.load",
+            "_target_": "sketchbench.learning.dataset.synthetic.load",
             "_partial_": True,
             "like": like,
             "train": 200,

@@ -11,9 +11,9 @@ import yaml
 import zhang2021_counterexamples as zhang2021
 from all_claims import CLAIMS
 
-from sketchbench.config.schema import SchemaError
 from sketchbench.report.claim.claims import ClaimError
 from sketchbench.report.claim.erratum import Counterexample, read_errata
+from sketchbench.run.config.schema import SchemaError
 
 CONF = Path(__file__).parents[2] / "conf"
 ERRATA = {erratum.id: erratum for erratum in read_errata((CONF / "erratum").glob("*.yaml"), CLAIMS.values())}

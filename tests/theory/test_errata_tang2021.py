@@ -8,10 +8,10 @@ from tang2021_counterexamples import mean_square
 
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD, track
 from sketchbench.kernels import load
-from sketchbench.objective.quadratic import Quadratic
-from sketchbench.objective.sparse_gradients import SparseGradients
-from sketchbench.recovery.fiht import FIHT
+from sketchbench.learning.objective.quadratic import Quadratic
+from sketchbench.learning.objective.sparse_gradients import SparseGradients
 from sketchbench.sketch.identity import Identity
+from sketchbench.sketch.recovery.fiht import FIHT
 from sketchbench.sketch.transform import SubsampledHadamard
 from sketchbench.theory.compressed_sensing import Setting, sparsity_limit
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sketchbench.kernels import load
-from sketchbench.objective.quadratic import Quadratic
+from sketchbench.learning.objective.quadratic import Quadratic
 from sketchbench.theory import norm
 from sketchbench.theory.convergence import Assumptions
 from sketchbench.theory.known import Known

@@ -15,6 +15,7 @@ def commit(project: Project) -> None:
         subprocess.run(["git", *who, *command], cwd=project.path, check=True, capture_output=True)
 
 
+@pytest.mark.git
 def test_a_difference(finished: Project) -> None:
     """It fails, again until the reports are committed; at the smoke scale it is listed, and with `differences=list`."""
     project = finished

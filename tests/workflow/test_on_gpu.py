@@ -16,9 +16,9 @@ import pytest
 import yaml
 from conftest import ROOT, Project
 
-from sketchbench.config import study
-from sketchbench.project import CONF
+from sketchbench.base.project import CONF
 from sketchbench.run import record
+from sketchbench.run.config import study
 
 pytestmark = pytest.mark.workflow
 

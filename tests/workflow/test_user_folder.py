@@ -8,9 +8,9 @@ import pytest
 import yaml
 from conftest import ROOT, Project, copied
 
-from sketchbench.config.schema import SchemaError
-from sketchbench.errors import ConfigError
+from sketchbench.base.errors import ConfigError
 from sketchbench.plan import making as plan
+from sketchbench.run.config.schema import SchemaError
 
 pytestmark = pytest.mark.workflow
 PAGE = (ROOT / "docs" / "howto" / "family.md").read_text()

@@ -12,13 +12,13 @@ from sketchbench.plan import making as planning
 from sketchbench.plan import progress
 from sketchbench.plan.trained import trained
 from sketchbench.report import frontier, standing
-from sketchbench.errors import ConfigError
-from sketchbench.files import FileError, write_text
+from sketchbench.base.errors import ConfigError
+from sketchbench.base.files import FileError, write_text
 from sketchbench.report.figure.catalogue import read_catalogue
 from sketchbench.report.printed.transcription import studies_printed
-from sketchbench.config.composition import user_folder
-from sketchbench.config.schema import SchemaError
-from sketchbench.inspection.check import check_folder
+from sketchbench.run.config.composition import user_folder
+from sketchbench.run.config.schema import SchemaError
+from sketchbench.plan.inspection.check import check_folder
 
 # Snakemake takes braces for a wildcard, also in the path of a lock or of an environment.
 if re.search("[{}]", f"{os.getcwd()}{workflow.basedir}"):

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 
-from sketchbench.config import schema
+from sketchbench.base.parameters import choose
 from sketchbench.measure.column import COLUMNS, CONTROLS
-from sketchbench.parameters import choose
 from sketchbench.report.claim.control import KINDS, NegativeControl, read_controls
 from sketchbench.report.claim.criteria import CRITERIA, Settings, Verdict
 from sketchbench.report.claim.formula import check_formula
+from sketchbench.run.config import schema
 
 Entry = TypeVar("Entry")
 Role = Literal["printed", "corrected", "ours", "control", "contract"]

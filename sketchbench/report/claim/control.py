@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from sketchbench.base.parameters import choose
 from sketchbench.measure.column import AXES, COLUMNS, Column
-from sketchbench.parameters import choose
 
 KINDS = ("negative_control", "near_miss")
 IMPOSSIBLE = "none can be"  # the name where a reason says why no control is possible

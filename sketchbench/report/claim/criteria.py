@@ -16,12 +16,12 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from sketchbench.base.parameters import Checked, Positive
 from sketchbench.measure.audit import epsilon_lower_bound
 from sketchbench.measure.column import AXES, Column
 from sketchbench.measure.interval import Slope, log_slope, mean_interval, proportion_interval
 from sketchbench.measure.rerun import chance_of_change
 from sketchbench.measure.summary import ROUNDING
-from sketchbench.parameters import Checked, Positive
 
 # Hall's correction is of the first order in skewness/√trials. Above this value, simulations of heavy tails miss the
 # nominal error rate, so that means are then not judged.

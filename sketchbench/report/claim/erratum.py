@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from sketchbench.parameters import choose
+from sketchbench.base.parameters import choose
 from sketchbench.report.claim.claims import Claim, read_files
 
 Relation = Literal["at most", "at least", "exactly"]

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from sketchbench.config import schema
-from sketchbench.parameters import choose
+from sketchbench.base.parameters import choose
+from sketchbench.run.config import schema
 
 FILE = "error_rate.yaml"  # in conf
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from sketchbench.files import write_text
+from sketchbench.base.files import write_text
+from sketchbench.base.project import DIRTY, PROJECT, code_commit
 from sketchbench.measure.column import Column
-from sketchbench.project import DIRTY, PROJECT, code_commit
 from sketchbench.report import seal
 from sketchbench.report.claim.claims import ANY
 from sketchbench.report.table.reading import TableError, read_table

@@ -6,9 +6,9 @@ from typing import Any
 
 import pandas as pd
 
-from sketchbench.files import parse_json, remove, write_text
+from sketchbench.base.files import parse_json, remove, write_text
+from sketchbench.base.project import CONF
 from sketchbench.measure.column import Column
-from sketchbench.project import CONF
 from sketchbench.report import seal
 from sketchbench.report.claim import error_rate, history, page
 from sketchbench.report.claim.check import broken

@@ -4,7 +4,7 @@ import functools
 from collections.abc import Iterable
 from pathlib import Path
 
-from sketchbench.project import DIRTY, PROJECT, git
+from sketchbench.base.project import DIRTY, PROJECT, git
 from sketchbench.report import seal
 from sketchbench.report.table import origin
 

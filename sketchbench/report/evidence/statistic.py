@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sketchbench.config.schema import load
 from sketchbench.report.claim.claims import Check
+from sketchbench.run.config.schema import load
 
 # By criterion: the statistic of a quantity in words, and the condition under which the check holds.
 WORDS = {

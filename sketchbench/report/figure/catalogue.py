@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from sketchbench.config import schema
-from sketchbench.config.schema import SchemaError
-from sketchbench.parameters import choose
-from sketchbench.project import HOME
+from sketchbench.base.parameters import choose
+from sketchbench.base.project import HOME
 from sketchbench.report.printed.transcription import FOLDER as PRINTED
+from sketchbench.run.config import schema
+from sketchbench.run.config.schema import SchemaError
 from sketchbench.run.digest import CodeDigest
 
 FOLDER = HOME / "conf" / "figure"

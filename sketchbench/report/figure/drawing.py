@@ -8,9 +8,8 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from sketchbench.config.schema import SchemaError
+from sketchbench.base.project import HOME
 from sketchbench.measure.column import CONTROLS, Column
-from sketchbench.project import HOME
 from sketchbench.report import seal
 from sketchbench.report.codes import DIGEST
 from sketchbench.report.figure import foot
@@ -18,6 +17,7 @@ from sketchbench.report.figure.catalogue import Entry
 from sketchbench.report.figure.saving import save
 from sketchbench.report.inputs import figure_inputs
 from sketchbench.report.table.reading import TableError, read_table
+from sketchbench.run.config.schema import SchemaError
 
 KEY = (Column.METHOD, Column.QUANTITY)  # columns of every table
 KINDS = ("sketch", "recovery", "compressor")

@@ -7,7 +7,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from sketchbench.files import write_bytes
+from sketchbench.base.files import write_bytes
 
 mpl.use("agg")
 mpl.rcParams["svg.hashsalt"] = "sketchbench"

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from sketchbench.base.parameters import choose
 from sketchbench.measure.column import Column
-from sketchbench.parameters import choose
 from sketchbench.report.frontier import COST
 from sketchbench.report.frontier.cells import SUMS, WAYS, read
 from sketchbench.report.table import times

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from sketchbench.files import write_text
+from sketchbench.base.files import write_text
 from sketchbench.measure.column import CONTROLS, Column
 from sketchbench.measure.interval import mean_interval
 from sketchbench.report import seal

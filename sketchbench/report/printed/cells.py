@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sketchbench.files import write_text
+from sketchbench.base.files import write_text
+from sketchbench.base.parameters import choose
+from sketchbench.base.project import CONF
 from sketchbench.measure.column import Column
-from sketchbench.parameters import choose
-from sketchbench.project import CONF
 from sketchbench.report import seal
 from sketchbench.report.inputs import printed_inputs
 from sketchbench.report.printed.agreement import (

@@ -8,10 +8,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sketchbench.config import schema
+from sketchbench.base.parameters import choose, did_you_mean
+from sketchbench.base.project import HOME
 from sketchbench.measure.column import COLUMNS, Column
-from sketchbench.parameters import choose, did_you_mean
-from sketchbench.project import HOME
+from sketchbench.run.config import schema
 
 FOLDER = HOME / "conf" / "printed"
 STUDIES = HOME / "conf" / "study"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sketchbench.files import parse_json, write_text
+from sketchbench.base.files import parse_json, write_text
 from sketchbench.report import seal
 
 SIZES = 3  # the least number of dimensions that a growth is measured over

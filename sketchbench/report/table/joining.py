@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from sketchbench.files import check_entries, write_text
+from sketchbench.base.files import check_entries, write_text
 from sketchbench.measure.column import TRIALS_THERE, Column
 from sketchbench.report import seal
 from sketchbench.report.inputs import SETTINGS, table_inputs

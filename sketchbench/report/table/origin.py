@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from sketchbench.files import write_text
+from sketchbench.base.files import write_text
 from sketchbench.report import seal
 from sketchbench.report.seal import Seal
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from sketchbench.files import remove, write_text
+from sketchbench.base.files import remove, write_text
 from sketchbench.measure.column import Column
 from sketchbench.report import seal
 from sketchbench.report.table.reading import COLUMNS, TableError, read_table

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench import seeds
+from sketchbench.base import seeds
 from sketchbench.kernels import Array, Kernels
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch

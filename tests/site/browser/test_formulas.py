@@ -8,7 +8,7 @@ import pytest
 from all_claims import CLAIMS
 
 from sketchbench.report.claim.formula import lines
-from sketchbench.site.formula import draw
+from sketchbench.report.site.formula import draw
 
 pytest.importorskip("latex2mathml", reason="run it by `make test-site`")
 pytestmark = pytest.mark.browser

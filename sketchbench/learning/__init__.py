@@ -1,0 +1,1 @@
+"""Networks, their losses, and the data that they learn from."""

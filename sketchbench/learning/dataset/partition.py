@@ -1,0 +1,236 @@
+"""Partitions of training samples among clients: arrays of sample numbers, disjoint between clients."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Count, Positive, checked
+from sketchbench.learning.dataset.arrays import check_array
+
+EVEN = 1e200  # a parameter of Dirichlet distributions with equal proportions, whose sums don't overflow
+Labels = NDArray[np.int64]
+Users = NDArray[np.int64] | None  # whose each sample is (n,), where that is known
+Parts = list[NDArray[np.int64]]  # for every client, the numbers of its samples
+MakeParts = Callable[..., Parts]  # what a config of conf/partition makes: a function of labels, seed, perhaps users
+
+
+def deal(partition: MakeParts, labels: Labels, seed: int, users: Users = None) -> Parts:
+    """The partition of samples with these labels, checked. Where it has a parameter `users`, it gets them, too.
+
+    Raises:
+        ValueError: as `check_parts`, and as the partition.
+    """
+    given = {"users": users} if takes_users(partition) else {}
+    parts = partition(labels=labels, seed=seed, **given)
+    check_parts(parts, len(labels))
+    return parts
+
+
+def takes_users(partition: Callable[..., Any]) -> bool:
+    """Whether a partition has a parameter `users`, to which its config gives no value."""
+    try:
+        wanted = inspect.signature(partition).parameters.get("users")
+    except ValueError:  # a function of C may have none
+        return False
+    return wanted is not None and (wanted.default is inspect.Parameter.empty or wanted.default is None)
+
+
+def check_parts(parts: Any, samples: int) -> None:
+    """Check that every client has samples of its own. O(samples).
+
+    Arguments:
+        parts: of a partition.
+        samples: the number of all samples.
+
+    Raises:
+        ValueError: for no client, a client without a sample, sample numbers that are no plain int64 array or outside
+            0 to samples - 1, and a sample that is given twice; the message has the client, the number and its place.
+    """
+    if not isinstance(parts, list | tuple):
+        raise ValueError(f"partition: a {type(parts).__name__} must be a list of each client's sample numbers")
+    if not parts:
+        raise ValueError("partition: 0 clients must be at least one; give it sample numbers")
+    for client, part in enumerate(parts):
+        check_array(f"partition: the sample numbers of client {client}", part, np.int64, "n")
+    if empty := [client for client, part in enumerate(parts) if not len(part)]:
+        raise ValueError(
+            f"partition: {len(empty)} of {len(parts)} clients are without a sample, the first of them client "
+            f"{empty[0]}; leave them out"
+        )
+    numbers = np.concatenate(parts)
+    outside = (numbers < 0) | (numbers >= samples)
+    if outside.any():
+        raise ValueError(
+            f"partition: {_place(parts, int(outside.argmax()))} must be 0 to {samples - 1}, the number of a sample"
+        )
+    places = np.arange(len(numbers))
+    last = np.zeros(samples, np.int64)
+    last[numbers] = places
+    if (again := last[numbers] != places).any():
+        first = int(again.argmax())
+        raise ValueError(
+            f"partition: {_place(parts, first)} must not be given again, as {_place(parts, int(last[numbers[first]]))}"
+        )
+
+
+def _place(parts: Sequence[NDArray[np.int64]], place: int) -> str:
+    """The sample number at a place of all parts one after the other, with its client: `7 at 2 of client 3`."""
+    for client, part in enumerate(parts):
+        if place < len(part):
+            return f"sample {part[place]} at {place} of client {client}"
+        place -= len(part)
+    raise IndexError(place)
+
+
+@checked
+def iid(labels: Labels, seed: int, clients: Count, balanced: bool = False) -> Parts:
+    """Divide the samples at random into equal shares of n // clients; the remaining samples are dropped.
+
+    Arguments:
+        labels: classes of all samples (n,).
+        seed: root of the random order of the samples.
+        clients: number of clients.
+        balanced: whether clients have the same number of samples of each class, up to one (tang2021 §4.2), instead of
+            uniformly random samples (zhang2021 §6.2).
+
+    Raises:
+        ValueError: for more clients than samples.
+    """
+    _check(clients, labels)
+    share = len(labels) // clients
+    order = _shuffle(labels, seed)[: share * clients]
+    if balanced:  # client c gets every clients-th sample of the order by class
+        order = order[np.argsort(labels[order], kind="stable")]
+        return [order[c::clients] for c in range(clients)]
+    return list(order.reshape(clients, share))
+
+
+@checked
+def one_class(labels: Labels, seed: int, clients: Count, samples: Count = 5) -> Parts:
+    """Give every client samples of a single class; client i has the class of number i mod classes.
+
+    tang2021 §4.2 has 10,000 clients of 5 samples.
+
+    Arguments:
+        labels: classes of all samples (n,).
+        seed: root of the random order of the samples.
+        clients: number of clients.
+        samples: samples of each client.
+
+    Raises:
+        ValueError: where a class has too few samples.
+    """
+    _check(clients, labels)
+    classes = np.unique(labels)
+    order = _shuffle(labels, seed)
+    by_class = {c: order[labels[order] == c] for c in classes}
+    parts = []
+    for client in range(clients):
+        number = client // len(classes)
+        c = classes[client % len(classes)]
+        part = by_class[c][number * samples : (number + 1) * samples]
+        if len(part) < samples:
+            raise ValueError(
+                f"clients={clients} with {samples} samples of one class need more than the {len(by_class[c])} of "
+                f"class {c}; lower clients or samples"
+            )
+        parts.append(part)
+    return parts
+
+
+@checked
+def dirichlet(labels: Labels, seed: int, clients: Count, alpha: Positive = 0.5) -> Parts:
+    """Divide every class among the clients in proportions from a symmetric Dirichlet distribution.
+
+    Arguments:
+        labels: classes of all samples (n,).
+        seed: root of the proportions, and of the random order of the samples.
+        clients: number of clients.
+        alpha: parameter of the distribution; the smaller it is, the more the clients differ.
+
+    Raises:
+        ValueError: where a client has no sample.
+    """
+    _check(clients, labels)
+    random = seeds.generator(seed, data="dirichlet", clients=clients)
+    order = _shuffle(labels, seed)
+    by_client: list[list[NDArray[np.int64]]] = [[] for _ in range(clients)]
+    for c in np.unique(labels):
+        members = order[labels[order] == c]
+        cuts = np.cumsum(random.dirichlet(np.full(clients, min(alpha, EVEN))))[:-1] * len(members)
+        for client, part in enumerate(np.split(members, cuts.round().astype(int))):
+            by_client[client].append(part)
+    parts = [np.concatenate(part) for part in by_client]
+    if empty := [client for client, part in enumerate(parts) if not len(part)]:
+        raise ValueError(
+            f"alpha={alpha} leaves {len(empty)} of {clients} clients without a sample; raise alpha, or lower clients"
+        )
+    return parts
+
+
+@checked
+def by_user(labels: Labels, seed: int, clients: Count, users: Users = None) -> Parts:
+    """Give every client the samples of one user, as they are where people train: those of the users with the most
+    samples, in the order of their numbers. Nothing of it is random.
+
+    Arguments:
+        labels: classes of all samples (n,).
+        seed: without effect.
+        clients: number of clients.
+        users: whose each sample is, integers (n,).
+
+    Raises:
+        ValueError: where that is not known, or for more clients than users.
+    """
+    _check(clients, labels)
+    if users is None:
+        raise ValueError("users=None must be a number for each sample; give the data set users, or deal it otherwise")
+    if len(users) != len(labels):
+        raise ValueError(f"users of {len(users)} samples must be of all {len(labels)}")
+    users = np.asarray(users)
+    numbers, counts = np.unique(users, return_counts=True)
+    if clients > len(numbers):
+        raise ValueError(f"clients={clients} must be <= {len(numbers)}, the users with a sample")
+    most = np.sort(numbers[np.argsort(-counts, kind="stable")[:clients]])
+    return [np.flatnonzero(users == number) for number in most]
+
+
+@checked
+def even(labels: Labels, seed: int, partition: MakeParts, samples: Count, users: Users = None) -> Parts:
+    """A partition of which every client keeps equally many samples, drawn at random.
+
+    Arguments:
+        labels: classes of all samples (n,).
+        seed: root of the partition, and of that choice.
+        partition: function of `labels` and `seed`, and perhaps `users`.
+        samples: of each client.
+        users: for the partition.
+
+    Raises:
+        ValueError: as `deal`, and for a client with fewer samples.
+    """
+    parts = deal(partition, labels, seed, users)
+    fewest = min(map(len, parts))
+    if samples > fewest:
+        raise ValueError(f"samples={samples} must be <= {fewest}, those of the client with the fewest")
+    random = seeds.generator(seed, data="even")
+    return [np.sort(random.choice(part, samples, replace=False)) for part in parts]
+
+
+def _check(clients: int, labels: Labels) -> None:
+    """Raise TypeError unless labels are an array of integers (n,), and ValueError for more clients than samples."""
+    masked = isinstance(labels, np.ma.MaskedArray)
+    if masked or not isinstance(labels, np.ndarray) or labels.ndim != 1 or labels.dtype.kind not in "iu":
+        raise TypeError("labels must be an array of integers of shape (n,), without a mask, a class for each sample")
+    samples = len(labels)
+    if clients > samples:
+        raise ValueError(f"clients={clients} must be <= {samples}, the samples")
+
+
+def _shuffle(labels: Labels, seed: int) -> NDArray[np.int64]:
+    """The numbers of all samples, in random order."""
+    return seeds.generator(seed, data="partition").permutation(len(labels))

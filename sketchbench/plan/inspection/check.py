@@ -1,0 +1,104 @@
+"""The check of a user's folder: file names first, and where these are sound, the YAML and the code of each method."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sketchbench.base.errors import ConfigError, FolderError
+from sketchbench.base.files import display_path
+from sketchbench.base.project import CONF
+from sketchbench.plan.inspection import files
+from sketchbench.plan.inspection.families import SIZES, check_family
+from sketchbench.plan.inspection.findings import Findings
+from sketchbench.plan.inspection.formulas import check_theory
+from sketchbench.plan.inspection.recoveries import check_recovery
+from sketchbench.run.config.composition import METHODS, PARTS, compose, frozen, load_method, own_methods
+
+
+class Method(NamedTuple):
+    """A method, or a data set, model or partition, of a user's folder: its kind, of `METHODS` or `PARTS`, and the name
+    of its file."""
+
+    kind: str
+    name: str
+
+    def path(self, folder: Path) -> Path:
+        return folder / self.kind / f"{self.name}.yaml"
+
+
+def check_folder(
+    folder: Path, conf: Path = CONF, *, only: Sequence[Method] | None = None, overrides: Sequence[str] = ()
+) -> None:
+    """Check a user's folder. The user's code runs in this process, as it does in every plan.
+
+    Arguments:
+        folder: the user's, resolved, on the module path.
+        conf: the project's configs.
+        only: the methods whose YAML and code are checked; None: all of the folder, with data sets, models, partitions.
+        overrides: Hydra's, of the methods' parameters.
+
+    Raises:
+        FolderError: with a line for each mistake, which names file, key, value and condition.
+    """
+    lines = files.mistakes(folder, conf)
+    if not lines:
+        methods = only
+        if methods is None:
+            own = own_methods(folder, (*METHODS, *PARTS))
+            methods = [Method(kind, name) for kind, names in own.items() for name in names]
+        lines = [line for method in methods for line in mistakes(method, folder, conf, overrides)]
+    if lines:
+        raise FolderError("\n".join(lines))
+
+
+def mistakes(method: Method, folder: Path, conf: Path = CONF, overrides: Sequence[str] = ()) -> list[str]:
+    """A line for each mistake of one method; arguments as of `check_folder`."""
+    kind, path = method.kind, method.path(folder)
+    findings = Findings(path, folder)
+    if kind in PARTS:
+        from sketchbench.plan.inspection.parts import check_part
+
+        check_part(findings, kind, conf, overrides)
+        return findings.lines
+    try:
+        composed = compose([f"{kind}={method.name}", "kernels=numpy", *overrides], conf, folder)
+        composed.d, composed.b = SIZES[0]
+        composed.update({other: None for other in METHODS if other != kind and other in composed})
+        config = frozen(composed).config
+    except ValueError as error:
+        return [f"{display_path(path)}: {str(error).removeprefix(f'{path}: ')}"]
+
+    def config_at(d: int, b: int) -> dict[str, Any]:
+        composed.d, composed.b = d, b
+        return frozen(composed).config
+
+    _check_label(findings, composed[kind].get("label", method.name), kind, conf)
+    size = composed[kind].get("size")
+    if size is not None and (not isinstance(size, int) or isinstance(size, bool) or size < 1):
+        findings.add("size", f"{size!r} must be an integer >= 1, or one by interpolation, such as ${{d}}")
+    elif kind == "compressor":
+        from sketchbench.plan.inspection.compressors import check_compressor
+
+        check_compressor(findings, config[kind]["algorithm"])
+    else:
+        families = check_family(findings, kind, config_at)
+        if kind == "recovery":
+            check_recovery(findings, config[kind]["algorithm"], families)
+        else:
+            sizes = [(family.d, family.b) for family in families] or [SIZES[0]]
+            check_theory(findings, config_at(*sizes[0])[kind]["theory"] or {}, sizes)
+    return findings.lines
+
+
+def _check_label(findings: Findings, label: Any, kind: str, conf: Path) -> None:
+    """The label is one line, and no other method of this kind has it."""
+    if not isinstance(label, str) or not label.strip() or len(label.splitlines()) > 1:
+        findings.add("label", f"{label!r} must be a text of one line")
+        return
+    for place in (conf / kind, findings.folder / kind):
+        for path in sorted(place.rglob("*.yaml")):
+            with suppress(ConfigError):  # the mistakes of another file are its own
+                other = load_method(kind, str(path.relative_to(place).with_suffix("")), conf, findings.folder)
+                if path != findings.path and other.get("label") == label:
+                    findings.add("label", f"{label!r} is that of {display_path(path)}; write one of your own")

@@ -1,0 +1,113 @@
+"""A user's data set, model or partition: the function that its file names, and what a call of it gives."""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from hydra.utils import instantiate
+from torch import nn
+
+from sketchbench.base.errors import message
+from sketchbench.learning.dataset import digits
+from sketchbench.learning.dataset.dataset import Dataset
+from sketchbench.learning.dataset.partition import deal, takes_users
+from sketchbench.learning.model.networks import initialise
+from sketchbench.plan.inspection.findings import Findings
+from sketchbench.plan.inspection.targets import formula
+from sketchbench.run.config.composition import load_part, own_methods
+
+SEED, IMAGES = 54321, 3
+
+
+def check_part(findings: Findings, kind: str, conf: Path, overrides: Sequence[str] = ()) -> None:
+    """Add the mistakes of a data set, a model or a partition; the other two are tried on the first data set of the
+    folder, or else on digits.
+
+    Arguments:
+        findings: where mistakes go.
+        kind: `dataset`, `model` or `partition`.
+        conf: the project's configs.
+        overrides: Hydra's, of the methods' parameters.
+    """
+    try:
+        node = load_part(kind, findings.path.stem, conf, findings.folder)
+    except ValueError as error:
+        findings.add("", message(error).removeprefix(f"{findings.path}: "))
+        return
+    given = {"dataset": (), "model": ("shape", "classes"), "partition": ("labels", "seed")}[kind]
+    if formula(findings, "", node, (), given, ("users",) if kind == "partition" else ()) is None:
+        return
+    with findings.running(""):
+        make = instantiate(node, _convert_="all")
+        if kind == "dataset":
+            _check_dataset(findings, make)
+        elif kind == "model":
+            _check_model(findings, make, _example(findings, conf))
+        else:
+            _check_partition(findings, make, _example(findings, conf, takes_users(make)))
+
+
+def _example(findings: Findings, conf: Path, with_users: bool = False) -> Dataset:
+    """The first sound data set of a folder, with users where they are asked for and one has them; or else digits."""
+    sound = []
+    for name in own_methods(findings.folder, ("dataset",))["dataset"]:
+        with suppress(Exception):  # its mistakes are in lines of its own
+            made = instantiate(load_part("dataset", name, conf, findings.folder), _convert_="all")()
+            if isinstance(made, Dataset):
+                sound.append(made)
+                if made.users is not None or not with_users:
+                    return made
+    return sound[0] if sound else digits.load()
+
+
+def _check_dataset(findings: Findings, make: Callable[[], Any]) -> None:
+    """A `Dataset`, which checks its arrays, the same at every reading, with two classes and no image in both parts."""
+    made = make()
+    if not isinstance(made, Dataset):
+        findings.add("", f"it gave {_name(made)}; it must give a sketchbench.learning.dataset.dataset.Dataset")
+        return
+    present = np.unique(made.train.labels)
+    if len(present) < 2:
+        findings.add("", f"all training labels are {present[0]}; there must be two classes at least")
+    if make().digest != made.digest:
+        findings.add("", "a second reading gave other images or labels; draw random numbers from a seed")
+    made.check_disjoint()
+
+
+def _check_model(findings: Findings, make: Callable[..., Any], data: Dataset) -> None:
+    """A network with parameters, the same for the same seed, whose scores are finite, one for each class."""
+    shape, classes = data.shape, data.classes
+    models = [initialise(lambda: make(shape=shape, classes=classes), SEED) for _ in range(2)]
+    at = f"for shape={shape}, classes={classes}, as of {data.label}, "
+    if not isinstance(models[0], nn.Module):
+        findings.add("", f"{at}it gave {_name(models[0])}; it must give a torch.nn.Module")
+        return
+    weights = [list(model.parameters()) for model in models]
+    if not weights[0]:
+        findings.add("", f"{at}the network has no parameters; there is nothing to train")
+    elif not all(torch.equal(one, other) for one, other in zip(*weights, strict=True)):
+        findings.add("", f"{at}initial weights differ at the same seed; draw them with torch's own generator")
+    with torch.no_grad():
+        scores = models[0](torch.rand(IMAGES, *shape))
+    wanted = {(IMAGES, classes), (IMAGES, 1)} if classes == 2 else {(IMAGES, classes)}
+    if not isinstance(scores, torch.Tensor) or tuple(scores.shape) not in wanted:
+        shown = f"of shape {tuple(scores.shape)}" if isinstance(scores, torch.Tensor) else _name(scores)
+        findings.add("", f"{at}scores of {IMAGES} images are {shown}; they must be of shape {max(wanted)}")
+    elif not scores.is_floating_point() or not scores.isfinite().all():
+        findings.add("", f"{at}scores of {IMAGES} images are {scores[0, 0]:g}, ...; they must be finite numbers")
+
+
+def _check_partition(findings: Findings, make: Callable[..., Any], data: Dataset) -> None:
+    """Samples of its own for every client, the same for the same seed."""
+    labels = data.train.labels
+    parts = deal(make, labels.copy(), SEED, data.users)
+    again = deal(make, labels.copy(), SEED, data.users)
+    if len(parts) != len(again) or not all(map(np.array_equal, parts, again)):
+        findings.add("", "clients have other samples at the same seed; draw random numbers from `seed`")
+
+
+def _name(thing: Any) -> str:
+    return "None" if thing is None else f"a {type(thing).__name__}"

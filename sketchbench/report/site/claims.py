@@ -1,0 +1,300 @@
+"""The claims: their list, and a page for each, which reads from what the paper says to how to measure it again."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from sketchbench.report.claim import history
+from sketchbench.report.claim.claims import Claim, read_claims
+from sketchbench.report.claim.control import IMPOSSIBLE, KINDS, NegativeControl
+from sketchbench.report.claim.erratum import Erratum, read_errata
+from sketchbench.report.claim.page import MARKS, ROLES, measured
+from sketchbench.report.evidence.outcomes import Scale, read_outcomes
+from sketchbench.report.evidence.provenance import dated, last_commit, made_with
+from sketchbench.report.evidence.statistic import WORDS, axis_names, quantities, quantity
+from sketchbench.report.site.claim_list import draw_list, shorten, topic_of
+from sketchbench.report.site.claim_picture import draw_panels
+from sketchbench.report.site.formula import draw as draw_formula
+from sketchbench.report.site.page import Asset, Page, table_address
+from sketchbench.report.site.verdicts import anchor, badge, claim_files, escape, number, prose, typeset
+from sketchbench.report.table import origin
+from sketchbench.run.config import commands
+from sketchbench.run.config.study import NO_METHOD
+
+# The search skips these sections; it finds a claim by its statement and reasons.
+UNFOUND = "{ data-search-exclude }"
+ANY = "METHOD"
+WIDE = 10  # the columns of a table of verdicts from this one on have long texts
+NO_TABLES = "<p>The tables of its studies have not been made.</p>"
+SAYS = {"printed": "What the paper says", "corrected": "What is true instead"}
+READING = """\
+Each horizontal line is a confidence interval, and the mark on it is the measured value: ● holds, × fails, ○ remains
+open. The vertical line is the bound or the exact value; a shaded side is the side that the claim allows. ◇ is the
+**negative control**: something that the claim is not about, which must therefore fail. A line that says *paper* is the
+method above it at the papers' sizes."""
+
+
+def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
+    """The list of all claims, then the claims in their order."""
+    claims = read_claims(claim_files(conf))
+    outcomes = pd.concat([read_outcomes(scale) for scale in scales], ignore_index=True)
+    topics = {claim.id: topic_of(claim, conf) for claim in claims}
+    errata = read_errata(sorted((conf / "erratum").glob("*.yaml")), claims)
+    past = history.read(scales[0].reports / "history.csv")
+    yield Page("claims.md", "Claims", draw_list(claims, outcomes, topics))
+    for index, claim in enumerate(claims):
+        beside = [claims[place].id for place in (index - 1, index + 1) if 0 <= place < len(claims)]
+        own = outcomes[outcomes["claim"] == claim.id]
+        about = (topics[claim.id], [one for one in errata if claim.id in one.claims], past[past["claim"] == claim.id])
+        text = "\n\n".join(_claim(claim, own, scales, conf, *about))
+        around = " · ".join(f'<a href="{name}.html">{name}</a>' for name in beside)
+        foot = f'<p class="meta"><a href="../claims.html">All claims</a> · {around}</p>'
+        yield Page(f"claims/{claim.id}.md", f"{claim.id}: {claim.place}", f"{text}\n\n{foot}")
+
+
+def _claim(
+    claim: Claim,
+    every: pd.DataFrame,
+    scales: Sequence[Scale],
+    conf: Path,
+    topic: str,
+    errata: Sequence[Erratum],
+    past: pd.DataFrame,
+) -> Iterator[str]:
+    """The blocks of a claim's page."""
+    own = every[every["verdict"] != "not run"]
+    run = [scale for scale in scales if (own["scale"] == scale.name).any()]
+    about = f"{claim.paper} · {claim.place} · {topic} · {claim.role}: {ROLES[claim.role]}"
+    yield f'<p class="meta">{escape(about)}</p>'
+    yield f"## {SAYS.get(claim.role, 'What is claimed')}"
+    yield f'<blockquote class="statement">{typeset(claim.statement) or "No statement."}</blockquote>'
+    if claim.formula:
+        yield draw_formula(claim.formula)
+    if claim.words:
+        yield f"## In words\n\n<p>{typeset(claim.words)}</p>"
+    nothing, _, numbers = claim.dataset.partition("none")
+    data = f"On {escape(claim.dataset)}" if nothing else f"Without data{escape(numbers).replace(',', ':', 1)}"
+    yield f"## What was measured\n\n<p>{data}{_trials(own)}.</p>\n\n{_checks(claim, scales)}"
+    yield "## The answer"
+    if not run:
+        why = "; ".join(sorted(set(filter(None, every["case"])))) or "its studies have not been run"
+        yield f"<p><strong>Not run yet</strong>: {prose(why)}.</p>"
+    yield from _answers(own)
+    yield from _predictions(claim, own)
+    yield from _evidence(claim, own)
+    yield from _table(own)
+    yield f"## Why\n\n<p>{prose(claim.reason) or 'No reason is given.'}</p>"
+    yield from (f"<p>At the scale {name}: {prose(other.reason)}</p>" for name, other in claim.scales.items())
+    if errata:
+        yield "## Errata"
+        places = (f'<a href="../errata.html#{one.id.lower()}">{one.paper}, {escape(one.place)}</a>' for one in errata)
+        yield f"<p>{'; '.join(places)}.</p>"
+    if len(past):
+        yield f"## History {UNFOUND}\n\n{_history(past)}"
+    yield f"## Make it again {UNFOUND}"
+    yield from _again(claim, own, run or scales[:1], conf)
+    sources = "".join(_sources(scale, claim.studies) for scale in run)
+    yield f"## Which code and machine measured it {UNFOUND}\n\n{sources or NO_TABLES}"
+
+
+def _trials(own: pd.DataFrame) -> str:
+    """How many trials the verdicts of each scale rest on."""
+    parts = []
+    for scale, trials in own.groupby("scale", sort=False)["trials"]:
+        counts = trials[trials > 0]
+        if len(counts):
+            times = " to ".join(dict.fromkeys(f"{int(end):,}" for end in (counts.min(), counts.max())))
+            parts.append(f"{times} trials at the scale {scale}")
+    return f"; {', '.join(parts)}" if parts else "; computed, without trials" if len(own) else ""
+
+
+def _answers(own: pd.DataFrame) -> Iterator[str]:
+    """The verdicts in a sentence, one for the scales that agree."""
+    sentences: dict[str, list[str]] = {}
+    for scale, rows in own.groupby("scale", sort=False):
+        sentences.setdefault(_answer(rows), []).append(str(scale))
+    for sentence, scales in sentences.items():
+        yield f'<p class="answer">{sentence} <span class="meta">Scale {" and ".join(scales)}.</span></p>'
+
+
+def _answer(rows: pd.DataFrame) -> str:
+    """The verdicts of a scale in a sentence; a single verdict with its numbers."""
+    if len(rows) == 1:
+        row = rows.iloc[0]
+        whom = "" if row["method"] == "any" else f" for {escape(row['label'] or row['method'])}"
+        relation = "exactly" if row["criterion"] == "equality" else "at most"
+        numbers = f"{number(row['statistic'])} was measured, {relation} {number(row['bound'])} is allowed"
+        return f"The claim {badge(row['verdict'])}{whom}: {numbers}."
+    parts = []
+    for verdict, group in rows.groupby("verdict", sort=False):
+        names = [escape(label or method) for label, method in zip(group["label"], group["method"], strict=True)]
+        whom = f"all {len(rows)} methods" if len(group) == len(rows) else ", ".join(shorten(names))
+        parts.append(f"{badge(str(verdict))} for {whom}")
+    return f"The claim {'; it '.join(parts)}."
+
+
+def _history(past: pd.DataFrame) -> str:
+    """How the verdicts of a claim changed over the commits."""
+    items = []
+    for (method, scale), rows in past.groupby(["method", "scale"], sort=False):
+        course = [row for row, before in zip(rows["verdict"], ["", *rows["verdict"]], strict=False) if row != before]
+        if len(course) > 1:
+            items.append(f"<li>{escape(method)}, {scale}: {' → '.join(map(badge, course))}</li>")
+    first = f"<p>Kept since {past['date'].iloc[0]}"
+    changed = (
+        f"; these verdicts have changed:</p><ul>{''.join(items)}</ul>" if items else "; no verdict has changed.</p>"
+    )
+    return first + changed
+
+
+def _predictions(claim: Claim, own: pd.DataFrame) -> Iterator[str]:
+    """What was predicted, and when, in a sentence; and how many verdicts are otherwise."""
+    days: dict[str, set[str]] = {}
+    for row in own[own["predicted"].isin(list(MARKS))].to_dict("records"):
+        days.setdefault(row["predicted"], set()).add(claim.at(row["scale"]).day(row["method"]))
+    if not days:
+        yield '<p class="meta">Nothing was predicted.</p>'
+        return
+    told = ", ".join(
+        f"{badge(verdict)} ({', '.join(sorted(when - {''})) or 'undated'})" for verdict, when in days.items()
+    )
+    count = int((own["as_predicted"] == "otherwise").sum())
+    yield f'<p class="meta">Predicted before the first run: {told}. Otherwise: {count} of {len(own)} verdicts.</p>'
+
+
+def _evidence(claim: Claim, own: pd.DataFrame) -> list[str]:
+    """One picture of the intervals of all methods and scales, in which what is equal at both scales stands once."""
+    same = ["method", "criterion", "statistic", "low", "high", "bound"]
+    rows: Sequence[Mapping[Any, Any]] = by_method(own).drop_duplicates(same).to_dict("records")
+    picture = draw_panels(rows, axis_names(claim.checks), claim.id)
+    return [READING, picture] if picture else []
+
+
+def by_method(own: pd.DataFrame) -> pd.DataFrame:
+    """The verdicts in the order of the methods, the scales of a method below one another."""
+    order = own.assign(place=own["scale"].map({"quick": 0, "paper": 1}))
+    return order.sort_values(["method", "place"], kind="stable")
+
+
+def _table(own: pd.DataFrame) -> list[str]:
+    """A table with a row for each method and scale; the scales of a method stand below one another. A column without an
+    entry is left out."""
+    if own.empty:
+        return []
+    names = (
+        *("method", "scale", "verdict", "predicted", "statistic", "interval", "held against", "slack", "tightness"),
+        *("trials", "deciding case", "negative control"),
+    )
+    records = by_method(own).to_dict("records")
+    cells = [_cells(row) for row in records]
+    shown = [index for index in range(len(names)) if any(row[index] for row in cells)]
+    head = "".join(f"<th>{names[index]}</th>" for index in shown)
+    rows, seen = [], set()
+    for record, row in zip(records, cells, strict=True):
+        place = anchor(record)
+        texts = "".join(f"<td{' class=wide' * (index >= WIDE)}>{row[index]}</td>" for index in shown)
+        rows.append(f"<tr>{texts}</tr>" if place in seen else f'<tr id="{place}">{texts}</tr>')
+        seen.add(place)
+    return [f"## Verdicts by method {UNFOUND}", f'<div class="box"><table><tr>{head}</tr>{"".join(rows)}</table></div>']
+
+
+def _cells(row: Mapping[Any, Any]) -> list[str]:
+    """The cells of a row of the table; a number that was computed has no interval."""
+    controls = []
+    for kind in KINDS:
+        if row[kind] == IMPOSSIBLE:
+            continue
+        verdict = f": {badge(row[f'{kind}_verdict'])} {measured(row, kind)}" if row[f"{kind}_verdict"] else ""
+        controls += [f"{'near miss, ' if kind == 'near_miss' else ''}{escape(row[kind])}{verdict}"] if row[kind] else []
+    both = "<br>".join(controls)
+    tightness = " to ".join(dict.fromkeys(number(row[name], 3) for name in ("tightness", "loosest")))
+    interval = f"[{number(row['low'])}, {number(row['high'])}]" if row["low"] != row["high"] else ""
+    name = "" if row["method"] == NO_METHOD else escape(row["label"] or row["method"])
+    return [
+        *(name, row["scale"], badge(row["verdict"]), row["predicted"]),
+        *(number(row["statistic"]), interval, number(row["bound"]), number(row["slack"], 2)),
+        *(tightness.removesuffix(" to "), f"{row['trials']:,.0f}" if row["trials"] > 0 else ""),
+        *(typeset(row["case"]), both),
+    ]
+
+
+def _checks(claim: Claim, scales: Sequence[Scale]) -> str:
+    """The checks in words, each with its statistic, unit, rows and studies; the negative controls; the data."""
+    items = []
+    for check in claim.checks:
+        what, holds = WORDS[check.criterion]
+        selected = [(name, quantity(name)) for name in quantities(check)]
+        defined = "; ".join(
+            f"<strong>{typeset(each.meaning)}</strong>{each.unit and f' [{escape(each.unit)}]'}, <code>{name}</code>"
+            for name, each in selected
+        )
+        others = {name: value for name, value in check.where.items() if name != "quantity"}
+        rows = f", where {escape(', '.join(f'{name} = {_alternatives(v)}' for name, v in others.items()))}"
+        studies = ", ".join(_study(name, scales) for name in check.studies)
+        over = f" over {check.settings.over}" if check.criterion == "growth" else ""
+        items.append(
+            f"<li>{defined or 'The loss'}{rows if others else ''}: {what}{over}. "
+            f"It holds where {holds} (<code>{check.criterion}</code>). Studies: {studies}.</li>"
+        )
+    text = _controls("Negative control", claim.controls) or "<p>No negative control yet.</p>"
+    text += _controls("Near miss, which violates the hypothesis by a small factor", claim.near_misses)
+    return f"<ul>{''.join(items)}</ul>{text}"
+
+
+def _controls(name: str, controls: Mapping[str, NegativeControl]) -> str:
+    """A list of controls, by method; "" for none."""
+    items = [
+        f"<li>{'' if method == 'default' else f'of {escape(method)}: '}{prose(control.reason or control.name)}</li>"
+        for method, control in controls.items()
+    ]
+    return f"<p>{name}:</p><ul>{''.join(items)}</ul>" if items else ""
+
+
+def _alternatives(value: Any) -> str:
+    return " or ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _study(name: str, scales: Sequence[Scale]) -> str:
+    """The name of a study, with links to its tables."""
+    available = [scale.name for scale in scales if (scale.reports / "tables" / f"{name}.csv").is_file()]
+    links = ", ".join(f'<a href="../{table_address(name, scale)}">{scale}</a>' for scale in available)
+    return f"{name} ({links})" if links else name
+
+
+def _again(claim: Claim, own: pd.DataFrame, run: Sequence[Scale], conf: Path) -> list[str]:
+    """The commands that make the verdicts again, print the evidence in a terminal, and repeat single runs."""
+    lines = [commands.workflow(scale.name, claim.studies) for scale in run]
+    blocks = [f"```bash\n{chr(10).join([*lines, f'sketchbench show {claim.id}'])}\n```"]
+    grouped: dict[str, list[str]] = {}
+    for row in own[own["scale"] == "quick"].to_dict("records"):
+        if command := commands.single_run(conf, row["scale"], row, ANY):
+            grouped.setdefault(command, []).append(row["method"])
+    if grouped:
+        lines = []
+        for command, methods in grouped.items():
+            lines += [f"# {', '.join(methods)}"] if len(methods) > 1 else []
+            lines.append(command if len(methods) > 1 else command.replace(ANY, methods[0]))
+        text = f"The single run behind each verdict; write the name of a method in the place of {ANY}:"
+        blocks.append(f"{text}\n\n```text\n{chr(10).join(lines)}\n```")
+    return blocks
+
+
+def _sources(scale: Scale, studies: Sequence[str]) -> str:
+    """A table in HTML: commits and settings of the tables of these studies; "" where no table is there.
+
+    Raises SealError where the seal of one is damaged.
+    """
+    rows = "".join(_source(scale, study) for study in studies)
+    head = "<tr><th>scale</th><th>table</th><th>commit of the code</th><th>made with</th></tr>"
+    return f'<div class="box"><table>{head}{rows}</table></div>' if rows else ""
+
+
+def _source(scale: Scale, study: str) -> str:
+    table = scale.reports / "tables" / f"{study}.csv"
+    if not table.is_file():
+        return ""
+    link = f'<a href="../{table_address(study, scale.name)}">{study}</a>'
+    texts = [dated(origin.commits_of(table) or last_commit(table)), made_with(table)]
+    return f"<tr><td>{scale.name}</td><td>{link}</td>{''.join(f'<td>{escape(text)}</td>' for text in texts)}</tr>"

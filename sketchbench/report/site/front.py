@@ -1,0 +1,185 @@
+"""The front page: the findings, the verdicts on the papers, and how many are as predicted and as published.
+
+These are three questions: a claim that fails, as it was predicted or not, is an error of a paper; a verdict that is not
+the published one is an error of this project, or of the machine that made the reports.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pandas as pd
+
+from sketchbench.report.claim.check import published, read_verdicts
+from sketchbench.report.claim.claims import read_claims
+from sketchbench.report.claim.page import PAPERS_ROLES, counted_predictions
+from sketchbench.report.claim.reproduction import WORDS, Compared, compare
+from sketchbench.report.evidence.outcomes import Scale, read_outcomes
+from sketchbench.report.site import figures, threshold
+from sketchbench.report.site.findings import PARTS, THRESHOLD, Finding, contradictions, read_findings
+from sketchbench.report.site.page import Asset, Page
+from sketchbench.report.site.verdicts import badge, claim_files, escape, number, prose
+
+ALWAYS = ("holds", "fails", "inconclusive")
+COUNTED = (*ALWAYS, "holds, not sharp", "vacuous", "does not transfer", "void")
+INTRODUCTION = """\
+Three papers on sketching in federated learning make claims: how well a sketch keeps what it compresses, how training
+converges, what an attacker sees. This project measures every one of them, with confidence intervals and negative
+controls, and says whether the claim **holds**, **fails** or remains **inconclusive**."""
+PAPERS = {
+    "song2023": "sketching for convergence and privacy",
+    "zhang2021": "double-blind learning with sketched weights",
+    "tang2021": "compressed sensing with FIHT",
+}
+
+
+def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
+    """The front page."""
+    claims = read_claims(claim_files(conf))
+    outcomes = pd.concat([read_outcomes(scale) for scale in scales], ignore_index=True)
+    both = [(scale, _compared(scale)) for scale in scales]
+    reports = {path.stem for scale in scales for path in scale.reports.glob("*.csv")}
+    blocks = [
+        INTRODUCTION,
+        *_alarm([one for _, found in both for one in found or [] if one.word == "differs"]),
+        _ways("frontier" in reports),
+        "## Findings",
+        *_findings(read_findings((conf / "finding").glob("*.yaml"), claims), outcomes, scales[0]),
+        "## Is the paper right?",
+        f"One verdict for each claim and method, at the scale {scales[0].name}. A number leads to its verdicts.",
+        _papers(outcomes[outcomes["scale"] == scales[0].name], scales[0].name),
+        "The [errata](errata.md) say what is true instead of a claim that fails.",
+        "## As predicted, as published",
+        *(_predicted(outcomes[outcomes["scale"] == scale.name], scale) for scale in scales),
+        *sorted((_as_published(found, scale) for scale, found in both), key=_calm),
+    ]
+    yield Page("index.md", "Is the paper right?", "\n\n".join(blocks))
+
+
+def claims_address(**filters: str) -> str:
+    """The address of the list of claims, filtered by these values of its columns."""
+    return f"claims.html#{urlencode(filters)}"
+
+
+def _compared(scale: Scale) -> list[Compared] | None:
+    """The verdicts of a scale beside the published ones; None where there are none."""
+    older = published(scale.reports)
+    return None if older is None else compare(older, read_verdicts(scale.reports / "claims.csv", scale.name))
+
+
+def _alarm(differing: Sequence[Compared]) -> list[str]:
+    """A red line with the number of verdicts that differ from the published ones; no line without such."""
+    text = f'<a href="#as-predicted-as-published">{len(differing)} verdicts differ from the published ones</a>'
+    return [f'<p class="alarm"><strong class="fails">{text}</strong></p>'] if differing else []
+
+
+def _calm(text: str) -> bool:
+    """Whether the block of a scale reports nothing that differs; blocks with such come first."""
+    return 'class="calm"' in text
+
+
+def _ways(frontier: bool) -> str:
+    """Links for the three questions that newcomers have."""
+    ways = [("Does claim X hold?", "claims.html", "Search all claims by paper, theorem or words.")]
+    if frontier:
+        ways.append(
+            ("Which compressor at N bytes?", "frontier.html", "Accuracy, bytes and leakage, with a decision list.")
+        )
+    failing = claims_address(method="CountSketch", verdict="fails")
+    ways.append(("What does method Y fail at?", failing, "CountSketch, for one; choose another in the list."))
+    items = "".join(f'<li><a href="{to}"><strong>{name}</strong></a><br>{text}</li>' for name, to, text in ways)
+    return f'<ul class="ways">{items}</ul>'
+
+
+def _findings(findings: Sequence[Finding], outcomes: pd.DataFrame, scale: Scale) -> Iterator[str]:
+    """A section for each finding of whose claims some were run at the quick scale, of which the findings are."""
+    quick = outcomes[(outcomes["scale"] == "quick") & (outcomes["verdict"] != "not run")]
+    sections = [
+        _finding(finding, quick, scale)
+        for finding in findings
+        if quick["claim"].isin([rest.claim for rest in finding.claims]).any()
+    ]
+    yield from sections or ["No claim of the findings has been run at the scale quick."]
+
+
+def _finding(finding: Finding, verdicts: pd.DataFrame, scale: Scale) -> str:
+    """A finding with its parts, its claims' verdicts, and a picture; in red where the verdicts are others."""
+    wrong = contradictions(finding, verdicts)
+    alarm = f'<p class="alarm">These verdicts do not support it: {escape("; ".join(wrong))}.</p>' if wrong else ""
+    parts = {name: prose(getattr(finding, part)) for part, name in PARTS.items()}
+    parts["Claims"] = f"<ul>{''.join(_rest(rest.claim, verdicts) for rest in finding.claims)}</ul>"
+    told = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in parts.items())
+    heading = f'<h3 id="{finding.id}">{finding.rank}. {prose(finding.sentence)}</h3>'
+    return f'<section class="finding">{heading}{alarm}{_picture(finding, scale)}<dl>{told}</dl></section>'
+
+
+def _rest(claim: str, verdicts: pd.DataFrame) -> str:
+    """A claim of a finding, with its verdicts and the number of the first one."""
+    own = verdicts[verdicts["claim"] == claim].to_dict("records")
+    badges = " ".join(badge(verdict) for verdict in dict.fromkeys(row["verdict"] for row in own)) or "not run"
+    numbers = ""
+    if own:
+        word = "exactly" if own[0]["criterion"] == "equality" else "at most"
+        numbers = f": {word} <strong>{number(own[0]['bound'])}</strong> is claimed, <strong>"
+        numbers += f"{number(own[0]['statistic'])}</strong> measured{_method(own[0])}"
+    return f'<li><a href="claims/{claim}.html">{claim}</a> {badges}{numbers}</li>'
+
+
+def _picture(finding: Finding, scale: Scale) -> str:
+    """The picture of a finding; "" where the reports do not have it."""
+    if finding.picture == THRESHOLD:
+        return threshold.draw(finding.shows)
+    if not figures.place(scale, finding.picture).is_file():
+        return ""
+    more = f'{escape(finding.shows)} <a href="figures.html#{finding.picture}">More of this figure</a>.'
+    return figures.figure_html(figures.asset(scale, finding.picture), finding.picture, scale, more, finding.shows)
+
+
+def _method(row: Mapping[Any, Any]) -> str:
+    return "" if row["method"] == "any" else f" with {escape(row['label'])}"
+
+
+def _papers(outcomes: pd.DataFrame, scale: str) -> str:
+    """A table of the numbers of verdicts on the papers' statements, by paper and verdict."""
+    papers = outcomes[outcomes["role"].isin(PAPERS_ROLES)]
+    columns = [name for name in COUNTED if name in ALWAYS or (papers["verdict"] == name).any()]
+    head = "".join(f"<th>{badge(verdict)}</th>" for verdict in columns)
+    rows = []
+    for paper, about in PAPERS.items():
+        for role in PAPERS_ROLES:
+            group = outcomes[(outcomes["paper"] == paper) & (outcomes["role"] == role)]
+            if len(group):
+                name = f"<strong>{paper}</strong>, {about}" if role == "printed" else "corrected"
+                cells = "".join(f"<td>{_count(group, scale, role, verdict)}</td>" for verdict in columns)
+                rows.append(f"<tr><td>{name}</td><td>{group['claim'].nunique()}</td>{cells}</tr>")
+    return f'<div class="box"><table><tr><th>paper</th><th>claims</th>{head}</tr>{"".join(rows)}</table></div>'
+
+
+def _count(group: pd.DataFrame, scale: str, role: str, verdict: str) -> str:
+    """The number of a group's rows with a verdict, as a link to these rows in the list of claims."""
+    paper, count = group["paper"].iloc[0], int((group["verdict"] == verdict).sum())
+    address = escape(claims_address(paper=paper, role=role, verdict=verdict, scale=scale))
+    return f'<a href="{address}" aria-label="{paper}, {role}: {count} {verdict}">{count}</a>' if count else "0"
+
+
+def _predicted(outcomes: pd.DataFrame, scale: Scale) -> str:
+    """How many verdicts of a scale are as predicted before the first run, otherwise, ..."""
+    claims = outcomes["claim"].nunique()
+    return (
+        f"<p>Of {len(outcomes)} verdicts on {claims} claims at the scale {scale.name}: "
+        f"{', '.join(counted_predictions(outcomes))}. A prediction is the verdict that the file of a claim named "
+        "before its first run; nobody edits it after a run.</p>"
+    )
+
+
+def _as_published(compared: Sequence[Compared] | None, scale: Scale) -> str:
+    """How many verdicts of a scale are reproduced, and which are not; in red where one differs."""
+    if compared is None:
+        return f'<p class="calm">At the scale {scale.name} nothing is published to compare with.</p>'
+    items = "".join(f"<li>{escape(one)}</li>" for one in compared if one.word in ("weaker", "stronger", "differs"))
+    counts = Counter(one.word for one in compared)
+    told = ", ".join(f"{counts[word]} {word}" for word in WORDS if counts[word])
+    head = f"<p>Beside the published ones, at the scale {scale.name}: {told}.</p>{items and f'<ul>{items}</ul>'}"
+    return f'<div class="{"alarm" if counts["differs"] else "calm"}">{head}</div>'

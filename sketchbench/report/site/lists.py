@@ -1,0 +1,120 @@
+"""Lists that a reader filters, sorts and saves: a table of Tabulator, with its data in the page.
+
+A page that is opened from a file can load nothing, so the page holds the rows itself: as JSON, each text once, packed
+with gzip, which browsers unpack (40 kB for a table of 250 kB). The part of the address after # holds the filter, as in
+`claims.html#verdict=fails&paper=song2023`, so that a link can lead to a part of a list. The key `find` searches all
+columns; `sort` names the column that orders the rows, with a - before it for the largest first.
+"""
+
+import base64
+import gzip
+import html
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from sketchbench.report.site.page import Asset
+
+HERE = Path(__file__).parent
+FOLDER = "lists"  # the folder, in the site, of the files that all lists share
+SCRIPT = f"{FOLDER}/lists.js"  # every page loads it; on a page with a list, it loads Tabulator
+STYLES = (f"{FOLDER}/tabulator_simple.min.css", f"{FOLDER}/lists.css")
+FEW = 40  # a column with at most so many different texts is filtered by a menu, and otherwise by typing
+
+Kind = Literal["text", "number", "verdict"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a list.
+
+    Attributes:
+        name: the column's key in the rows, and in the address.
+        title: the column's heading.
+        meaning: what the column holds, with the unit; shown with the heading, and below the list.
+        kind: numbers are aligned and compared; verdicts are coloured; texts are neither.
+        link: the key, in the rows, of the address that a cell leads to, relative to the page (.html); "" for no link.
+    """
+
+    name: str
+    title: str
+    meaning: str
+    kind: Kind = "text"
+    link: str = ""
+
+
+def listing(name: str, columns: Sequence[Column], rows: Sequence[Mapping[Any, Any]]) -> str:
+    """A list as HTML, for a page in Markdown.
+
+    Arguments:
+        name: the name of the list, and of the CSV file that a reader saves.
+        columns: the columns in their order.
+        rows: values by the columns' names; None, NaN and a missing key are an empty cell. A cell shows 6 digits of a
+            number; the CSV file has all digits.
+    """
+    cells_by_column = [_data(column, rows) for column in columns]
+    content = json.dumps({"rows": len(rows), "columns": cells_by_column}, ensure_ascii=False, separators=(",", ":"))
+    label = html.escape(name.replace("_", " "))
+    # One line, since a line of its own would end HTML in Markdown.
+    return (
+        f'<div class="listing" data-name="{html.escape(name)}">'
+        f'<div class="listing-bar"><label>Find <input type="search" class="listing-find" autocomplete="off"></label>'
+        f'<button type="button" class="listing-clear">Show all</button>'
+        f'<button type="button" class="listing-save">Save as CSV</button>'
+        f'<span class="listing-count" role="status">{len(rows)} rows</span></div>'
+        f'<div class="listing-table" aria-label="{label}"></div>'
+        f"<noscript>A script makes this list; this browser does not run scripts.</noscript>"
+        f'<script type="application/gzip">{_compress(content)}</script>'
+        "<details><summary>What the columns mean</summary><dl></dl></details></div>"
+    )
+
+
+def assets() -> Iterator[Asset]:
+    """The files that all lists share: Tabulator, and our script and styles."""
+    places = [HERE / "lists.js", HERE / "lists.css", *sorted((HERE / "vendor").glob("tabulator*"))]
+    for place in places:
+        yield Asset(f"{FOLDER}/{place.name}", place.read_bytes())
+
+
+def _data(column: Column, rows: Sequence[Mapping[Any, Any]]) -> dict[str, Any]:
+    """A column as JSON: its cells are numbers, or indices into the list of its different texts; null is empty."""
+    about = {"name": column.name, "title": column.title, "meaning": column.meaning, "kind": column.kind}
+    cells = [_plain(row.get(column.name)) for row in rows]
+    if column.kind == "number":
+        return {**about, "cells": cells}
+    texts, places = _encode(cells)
+    content = {**about, "texts": texts, "cells": places, "few": len(texts) <= FEW}
+    if column.link:
+        content["links"], content["linked"] = _encode([_plain(row.get(column.link)) for row in rows])
+    return content
+
+
+def _encode(cells: Sequence[Any]) -> tuple[list[str], list[int | None]]:
+    """The different texts of cells, and for each cell the index of its text."""
+    texts: dict[str, int] = {}
+    places = [None if cell is None else texts.setdefault(_text(cell), len(texts)) for cell in cells]
+    return list(texts), places
+
+
+def _text(cell: Any) -> str:
+    return {True: "yes", False: "no"}[cell] if isinstance(cell, bool) else str(cell)
+
+
+def _plain(value: Any) -> Any:
+    """A value for JSON: None in the place of NaN, and whole numbers as integers."""
+    value = value.item() if hasattr(value, "item") else value
+    if not isinstance(value, float):
+        return value
+    if math.isnan(value):
+        return None
+    if math.isinf(value):
+        return str(value)
+    return int(value) if value.is_integer() and abs(value) < 1e15 else value
+
+
+def _compress(content: str) -> str:
+    """A text, packed with gzip, in base64; the same bytes on every machine."""
+    return base64.b64encode(gzip.compress(content.encode(), mtime=0)).decode()

@@ -1,0 +1,200 @@
+"""The page of printed numbers: each number of the papers' tables and figures, beside the number measured here."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from sketchbench.report.evidence.outcomes import Scale
+from sketchbench.report.printed.agreement import AGREES, DIFFERS, ERROR, OPEN, UNPRINTED
+from sketchbench.report.printed.cells import MEANINGS
+from sketchbench.report.printed.transcription import PrintedCell, read_printed
+from sketchbench.report.site import figures
+from sketchbench.report.site.lists import Column, listing
+from sketchbench.report.site.page import Asset, Page, table_address
+from sketchbench.report.site.verdicts import escape, number
+from sketchbench.report.table.reading import read_table
+
+AGREEMENTS = (AGREES, DIFFERS, OPEN, UNPRINTED)
+RULE = f"""\
+A number that a paper prints without a spread counts as one draw, or as the mean of as many draws as the paper states.
+The number is compared with a prediction interval: if the paper's draws and our trials have the same distribution, the
+printed number lies inside with a probability of {1 - ERROR:.0%}. The interval is mean ± t · sd · √(1/draws + 1/trials),
+with Student's t, and is widened by half a unit of the last printed digit and by the tolerance that was stated in
+advance. For positive quantities, such as numbers of rounds, a second interval is computed from logarithms, since few
+trials do not show which of the two is closer to normal; where the two intervals disagree, the cell is open. Each cell
+is judged by itself: if every paper's draws had our distribution, at most one cell in twenty would differ.
+
+- **agrees**: the printed number is inside all intervals, and these are narrow enough to exclude other numbers; or a
+  number without randomness rounds to the printed digits; or the claim that states the sentence in words holds.
+- **differs**: the printed number is outside all intervals; or a number without randomness does not round to the printed
+  digits; or the claim fails.
+- **open**: nothing was measured, or not at the cell's size; or there are fewer than 2 trials, and no other rows to
+  borrow a spread from; or the printed number is inside only one of two intervals, or the interval is too wide; or the
+  claim has no verdict.
+- **unprinted**: a curve or picture for which the text gives neither number nor words: no measurement of ours decides
+  it, only the authors' data would.
+
+A single trial that borrows its spread is taken to vary no more, in proportion, than the most variable of the rows that
+the cell names. It gets the largest upper limit of their coefficients of variation, each with an error of
+{ERROR / 2:.1%}, and as much for the draw itself, of logarithms. Rows are not pooled, since they need not be alike."""
+LAYOUT = """\
+Each table and figure is laid out as in the paper. A cell has, in bold, what is printed, and below it what was measured,
+with its prediction interval, and whether the two agree. A number beside *open* is that of the note which says why."""
+COLUMNS = (
+    Column("paper", "Paper", MEANINGS["paper"]),
+    Column("place", "Place", MEANINGS["place"]),
+    Column("cell", "Cell", MEANINGS["cell"]),
+    Column("printed", "Printed", MEANINGS["printed"]),
+    Column("unit", "Unit", MEANINGS["unit"]),
+    Column("measured", "Measured", MEANINGS["measured"], kind="number"),
+    Column("low", "From", MEANINGS["low"], kind="number"),
+    Column("high", "To", MEANINGS["high"], kind="number"),
+    Column("trials", "Trials", MEANINGS["trials"], kind="number"),
+    Column("agrees", "Agrees", MEANINGS["agrees"], kind="verdict"),
+    Column("reason", "Why", MEANINGS["reason"]),
+    Column("claim", "Claim", MEANINGS["claim"], link="claim_page"),
+    Column("study", "Study", MEANINGS["study"], link="study_page"),
+    Column("scale", "Scale", MEANINGS["scale"]),
+    Column("command", "Command", MEANINGS["command"]),
+)
+
+
+def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
+    """The page, and the figure on it; nothing where no cell was compared."""
+    frames = [
+        (scale, read_table(path, "printed", scale=scale.name))
+        for scale in scales
+        if (path := scale.reports / "printed.csv").is_file()
+    ]
+    if not frames:
+        return
+    cells = pd.concat([frame for _, frame in frames], ignore_index=True)
+    transcribed = read_printed(sorted((conf / "printed").glob("*.yaml")))
+    blocks = [
+        "Every cell of the papers' tables, and every number that a text gives for a figure, beside the measured one.",
+        *(_counts(scale, frame) for scale, frame in frames),
+    ]
+    with_figure = [scale for scale, _ in frames if figures.place(scale, "printed").is_file()]
+    for scale in with_figure:
+        picture = figures.asset(scale, "printed")
+        more = 'More: <a href="figures.html#printed">figures</a>.'
+        blocks.append(figures.figure_html(picture, "printed", scale, more))
+    rows = [
+        {
+            **{str(name): value for name, value in row.items()},
+            "claim_page": None if pd.isna(row["claim"]) else f"claims/{row['claim']}.html",
+            "study_page": _study_page(row["study"], row["scale"], scales),
+        }
+        for row in cells.to_dict("records")
+    ]
+    blocks.append(LAYOUT)
+    for (paper, place), own in cells.groupby(["paper", "place"], sort=False):
+        about = next(cell.about for cell in transcribed if (cell.paper, cell.place) == (paper, place))
+        blocks += [
+            f"## {paper}, {place} {{ #{_anchor(str(paper), str(place))} }}",
+            f"{about[:1].upper()}{about[1:]}.",
+            draw(own),
+        ]
+    blocks += ["## Every cell { #cells }", listing("printed", COLUMNS, rows), "## How cells are judged", RULE]
+    yield Page("printed.md", "Printed against measured", "\n\n".join([*blocks, *_tolerances(transcribed)]))
+
+
+def _anchor(paper: str, place: str) -> str:
+    return f"{paper}-{place}".lower().replace(" ", "-").replace(".", "-")
+
+
+def split(name: str) -> tuple[str, str]:
+    """The row and the column of a cell, by its name, as in `MLP, c = 1 %`, `‖x‖²: semi-smooth` or `(a) loss, plain`;
+    the column is "" for a cell that is alone."""
+    line, _, column = name.rpartition(": " if ": " in name else ", ")
+    return (line, column) if line else (name, "")
+
+
+def draw(cells: pd.DataFrame) -> str:
+    """The cells of a table or figure in HTML: as rows and columns where names have both, and below one another, with
+    the reasons, where not. A line whose one cell is in no column of other lines has it across all columns. A cell has
+    what is printed, and for each scale what was measured; a footnote says why it is open."""
+    records: dict[str, list[Mapping[Any, Any]]] = {}
+    for row in cells.to_dict("records"):
+        records.setdefault(str(row["cell"]), []).append(row)
+    places = {name: split(name) for name in records}
+    shared = Counter(column for _, column in places.values() if column)
+    grid = {name: place for name, place in places.items() if shared[place[1]] > 1}
+    lines = Counter(line for line, _ in grid.values())
+    columns = dict.fromkeys(column for line, column in grid.values() if lines[line] > 1)
+    notes: dict[str, int] = {}
+    named = {place: _cell(records[name], notes) for name, place in grid.items()}
+    parts = []
+    if grid:
+        head = "".join(f"<th scope=col>{escape(column)}</th>" for column in columns)
+        body = ""
+        for line in lines:
+            texts = "".join(f"<td>{named.get((line, column), '')}</td>" for column in columns)
+            if whole := [place for place in named if place[0] == line and place[1] not in columns]:
+                texts = f"<td colspan={len(columns) or 1}>{escape(whole[0][1])}: {named[whole[0]]}</td>"
+            body += f"<tr><th scope=row>{escape(line)}</th>{texts}</tr>"
+        parts.append(f'<div class="box grid"><table><tr><td></td>{head}</tr>{body}</table></div>')
+    if alone := [name for name in records if name not in grid]:
+        body = "".join(
+            f"<tr><th scope=row>{escape(name)}</th><td>{_cell(records[name], notes)}</td></tr>" for name in alone
+        )
+        parts.append(f'<div class="box grid"><table>{body}</table></div>')
+    if notes:
+        parts.append(f"<ol>{''.join(f'<li>{escape(note)}</li>' for note in notes)}</ol>")
+    return "".join(parts)
+
+
+def _cell(rows: Sequence[Mapping[Any, Any]], notes: dict[str, int]) -> str:
+    """A cell: printed, and measured at each scale; what is open points to its note."""
+    printed = rows[0]["printed"]
+    lines = [f"<strong>{'no number' if pd.isna(printed) else escape(printed)}</strong>"]
+    for row in rows:
+        measured = "" if pd.isna(row["measured"]) else number(row["measured"])
+        if measured and not pd.isna(row["low"]):
+            measured += f" [{number(row['low'], 3)}, {number(row['high'], 3)}]"
+        word = f'<span class="{row["agrees"]}">{row["agrees"]}</span>'
+        if row["agrees"] == OPEN and not pd.isna(row["reason"]):
+            word += f"<sup>{notes.setdefault(str(row['reason']), len(notes) + 1)}</sup>"
+        page = f'<a href="claims/{row["claim"]}.html">{row["claim"]}</a>' if not pd.isna(row["claim"]) else ""
+        lines.append(" ".join(filter(None, (row["scale"] + ":", measured, word, page))))
+    return "<br>".join(dict.fromkeys(lines))
+
+
+def _study_page(study: object, scale: str, scales: Sequence[Scale]) -> str | None:
+    available = any(place.name == scale and (place.reports / "tables" / f"{study}.csv").is_file() for place in scales)
+    return table_address(str(study), scale) if available else None
+
+
+def _counts(scale: Scale, frame: pd.DataFrame) -> str:
+    """The numbers of cells that agree, differ and are open, by paper and place, with links to the cells."""
+    rows = []
+    for (paper, place), group in frame.groupby(["paper", "place"], sort=False):
+        counts = group["agrees"].value_counts()
+        cells = "".join(
+            f'<td><a href="printed.html#paper={paper}&amp;place={escape(place).replace(" ", "+")}'
+            f'&amp;agrees={word}&amp;scale={scale.name}" class="{word}">{counts[word]}</a></td>'
+            if word in counts
+            else "<td></td>"
+            for word in AGREEMENTS
+        )
+        name = f'<a href="#{_anchor(str(paper), str(place))}">{escape(place)}</a>'
+        rows.append(f"<tr><td>{paper}</td><td>{name}</td>{cells}</tr>")
+    head = "".join(f"<th>{name}</th>" for name in ("paper", "place", *AGREEMENTS))
+    total = ", ".join(f"{word} {int((frame['agrees'] == word).sum())}" for word in AGREEMENTS)
+    title = f"<p>Scale {scale.name}, {len(frame)} cells: <strong>{total}</strong>.</p>"
+    return f'{title}\n\n<div class="box"><table><tr>{head}</tr>{"".join(rows)}</table></div>'
+
+
+def _tolerances(cells: Sequence[PrintedCell]) -> Iterator[str]:
+    """The tolerances of cells that were stated in advance, each with the widest interval that may judge the cell."""
+    granted: dict[str, list[str]] = {}
+    for cell in cells:
+        if cell.tolerance is not None:
+            word = f"{cell.tolerance.amount:g}, an interval of at most ± {cell.tolerance.widest:.0%}"
+            granted.setdefault(f"{word}: {cell.tolerance.reason}", []).append(f"{cell.paper} {cell.place}")
+    if granted:
+        yield "## Tolerances stated in advance"
+        yield "\n".join(f"- {', '.join(dict.fromkeys(where))}: {text}" for text, where in granted.items())

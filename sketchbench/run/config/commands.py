@@ -1,0 +1,67 @@
+"""The commands that repeat the measurement behind a verdict."""
+
+import functools
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sketchbench.run.config.overrides import quote
+from sketchbench.run.config.study import Point, Study, read
+
+
+def workflow(scale: str, studies: Sequence[str]) -> str:
+    """The command that makes the tables of these studies and the verdicts."""
+    return f"snakemake --config scale={scale} studies={','.join(studies)}"
+
+
+def own(folder: Path | None) -> str:
+    """The settings, after a space, by which a command makes a user's folder alone; "" for none."""
+    return f" {shlex.quote(f'folder={folder}')} only=mine" if folder else ""
+
+
+@functools.cache
+def read_once(conf: Path, name: str, scale: str) -> Study:
+    """A study, read once in a process, as many verdicts are of the same; see `study.read`."""
+    return read(conf, name, scale)
+
+
+def single_run(conf: Path, scale: str, row: Mapping[Any, Any], method: str = "") -> str:
+    """The command of the single run behind a row of the table of verdicts; "" for a verdict on several runs, or on a
+    study that no longer exists. `method` is written in the place of the row's method, unless it is ""."""
+    if not row["study"] or " " in row["study"]:
+        return ""
+    try:
+        study = read_once(conf, row["study"], scale)
+    except (ValueError, OSError):  # the study has been removed
+        return ""
+    if study.trial_runs or row["method"].startswith("control/"):
+        return ""
+    points = [point for point in study.points(row["method"]) if _fits(point, row["case"])]
+    if len(points) != 1 and not (points and study.always):  # which is run at the first size that the method takes
+        return ""
+    chosen = [f"{study.kind}={method or row['method']}"] if study.kind else []
+    parts = [f"task={study.task}", *chosen, f"scale={scale}", *points[0].overrides]
+    parts += [f"{key}={_value(value)}" for key, value in points[0].values.items()]
+    return " ".join(["sketchbench run", *map(shlex.quote, parts)])
+
+
+def _fits(point: Point, case: str) -> bool:
+    """Whether the settings of a point agree with the values in the name of a case, such as `flat, d=16, b=4`."""
+    named = dict(part.split("=", 1) for part in case.split(", ") if part.count("=") == 1)
+    settings = {name: f"{v:g}" if isinstance(v, int | float) else str(v) for name, v in point.columns.items()}
+    return all(named.get(name, value) == value for name, value in settings.items())
+
+
+def _value(value: Any) -> str:
+    """A value in the syntax of a Hydra override."""
+    if isinstance(value, Mapping):
+        return f"{{{','.join(f'{key}:{_value(part)}' for key, part in value.items())}}}"
+    if isinstance(value, list | tuple):
+        return f"[{','.join(map(_value, value))}]"
+    if value is None:
+        return "null"
+    if isinstance(value, str) and not re.fullmatch(r"[\w./-]+", value, re.ASCII):
+        return quote(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
