@@ -18,9 +18,10 @@ from sketchbench.plan import making as planning
 from sketchbench.plan.batch import LEAST
 from sketchbench.plan.plan import SHORT, Plan
 from sketchbench.run.config import composition
+from sketchbench.run.config.chapters import named
 from sketchbench.run.config.schema import SchemaError
 
-STUDIES = sorted(path.stem for path in (CONF / "study").glob("*.yaml"))
+STUDIES = list(named(CONF, "study"))
 
 
 @pytest.fixture
@@ -47,7 +48,7 @@ def test_every_study_expands(scale: str) -> None:
     plan = whole_plan(scale)
     left_out = {skipped.study for skipped in [*plan.skipped, *plan.besides] if skipped.name == "all runs"}
     assert list(plan.runs) == [name for name in STUDIES if name not in left_out]
-    texts = {name: yaml.safe_load((CONF / "study" / f"{name}.yaml").read_text()) for name in STUDIES}
+    texts = {name: yaml.safe_load(named(CONF, "study")[name].read_text()) for name in STUDIES}
     long = {name for name, text in texts.items() if "long" in text.get("scales", {}).get(scale, {})}
     assert left_out == long or scale == "quick"
     assert all(plan.runs.values())

@@ -20,7 +20,7 @@ from sketchbench.base import seeds
 from sketchbench.kernels import device
 from sketchbench.sketch import CountSketch, SubsampledHadamard
 from sketchbench.sketch.recovery import FIHT
-from sketchbench.task import signals
+from sketchbench.task.recovery import signals
 
 PAPER = {"d": 668_426, "b": 334_213, "k": 30_000}
 REPEATS = 7

@@ -25,6 +25,7 @@ from sketchbench.report.evidence.provenance import dated, last_commit, made_with
 from sketchbench.report.evidence.statistic import WORDS, name_of
 from sketchbench.report.table.reading import read_unsealed
 from sketchbench.run.config import commands
+from sketchbench.run.config.chapters import claim_files, claim_ids
 from sketchbench.run.config.study import names as study_names
 
 SCALES = ("quick", "paper", "smoke")
@@ -34,7 +35,7 @@ Row = Mapping[Any, Any]
 
 def _complete_id(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """The ids of claims that begin like this, for a shell."""
-    return sorted(path.stem for path in (CONF / "claim").glob(f"{incomplete}*.yaml"))
+    return [name for name in claim_ids(CONF) if name.startswith(incomplete)]
 
 
 @click.command("show")
@@ -53,8 +54,8 @@ def command(claim: str, method: str | None, scale: str | None, folder: Path | No
     sketchbench show S2 srht --scale quick
     sketchbench show S2 mysketch --folder mine
     """
-    known = {path.stem: path for path in (CONF / "claim").glob("*.yaml")}
-    (statement,) = read_claims([known[choose("claim", claim, sorted(known))]])
+    choose("claim", claim, claim_ids(CONF))
+    (statement,) = (one for one in read_claims(claim_files(CONF, claim)) if one.id == claim)
     places = [_reports(name, folder) for name in ([scale] if scale else SCALES)]
     places += transfer.places(folder) if folder and not scale else []
     rows = {place: _rows(place, statement) for place in places if (place.reports / "claims.csv").is_file()}

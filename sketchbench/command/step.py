@@ -44,7 +44,7 @@ def command() -> None:
 
 def yaml_files(place: Path) -> list[Path]:
     """The YAML files of a folder, or a single one; FileNotFoundError where there are none."""
-    files = [place] if place.is_file() else sorted(place.glob("*.yaml"))
+    files = [place] if place.is_file() else sorted(place.rglob("*.yaml"))
     if not files:
         raise FileNotFoundError(f"{place} has no YAML files in it; name a folder such as conf/claim")
     return files
@@ -164,7 +164,7 @@ def judge_claims(
     from sketchbench.report.claim.judge import judge
 
     check_planned(code, code_of("claims"))
-    mistakes = sorted(errata.glob("*.yaml")) if errata else []  # there may be none
+    mistakes = sorted(errata.rglob("*.yaml")) if errata else []  # there may be none
     for line in judge(tables, yaml_files(claims), mistakes, facts, csv=csv, markdown=page):
         print(line, file=sys.stderr)
 

@@ -36,6 +36,7 @@ from sketchbench.report.figure.catalogue import read_catalogue
 from sketchbench.report.frontier import TRAINING, cells
 from sketchbench.report.table import joining
 from sketchbench.run import job, record
+from sketchbench.run.config.chapters import claim_files
 from sketchbench.run.config.composition import Composed, Composer, load_part
 from sketchbench.run.config.study import read
 from sketchbench.run.execution import execute
@@ -428,7 +429,7 @@ def write(problem: Problem, runs: Sequence[Run], scale: Scale, command: str) -> 
         **{"scale": scale.name, "kernels": problem.kernels, "seed": problem.seed, "skipped": [], "whole": False},
         **{"studies": [TRAINING], "kinds": {TRAINING: kind}, "own": {kind: methods}, "only_own": True},
     }
-    claims = [CONF / "claim" / f"{one.id}.yaml" for one in transfer.findings(CONF)]
+    claims = sorted({path for one in transfer.findings(CONF) for path in claim_files(CONF, one.id)})
     csv, markdown = (scale.reports / f"claims.{kind}" for kind in ("csv", "md"))
     judge.judge([table], claims, [], json.dumps(facts), csv=csv, markdown=markdown)
 

@@ -86,7 +86,8 @@ def test_a_signature_is_that_of_the_checkout(installed: Path, tmp_path: Path) ->
     """Though packages lie beside ours, of which torch alone has thousands of modules."""
     code = """
 from sketchbench.run.digest import CodeDigest
-modules = ("sketchbench.task.moments", "sketchbench.task.training", "sketchbench.kernels.numba_kernels")
+modules = ("sketchbench.task.sketches.moments", "sketchbench.task.double_blind.training",
+           "sketchbench.kernels.numba_kernels")
 files = CodeDigest().files(modules)
 print(CodeDigest()(modules), len(files), {path.parts[path.parts.index("sketchbench")] for path in files})
 """

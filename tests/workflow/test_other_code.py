@@ -34,7 +34,7 @@ def test_code_that_changes_while_jobs_run(finished: Project) -> None:
     of the code that was planned, though Snakemake saw no input of it change."""
     before, page = finished.reports(), (finished.path / PAGE).read_text()
     edit = f"        open({PAGE!r}, 'a').write('EDITED = 1\\n')\n"
-    finished.edit("sketchbench/task/moments.py", lambda text: text.replace(RUN, RUN + edit, 1))
+    finished.edit("sketchbench/task/sketches/moments.py", lambda text: text.replace(RUN, RUN + edit, 1))
     code, output = finished.run()
     assert code != 0
     assert (finished.path / PAGE).read_text() != page

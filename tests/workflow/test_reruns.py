@@ -44,7 +44,7 @@ def test_code_and_texts(finished: Project) -> None:
     kernels = "sketchbench/kernels/numpy_kernels.py"
     finished.edit(kernels, lambda text: text.replace("Philox4x32-10 (", "Philox, ten rounds ("))
     finished.edit("sketchbench/theory/tail.py", lambda text: text.replace('"""Thresholds', '"""The thresholds'))
-    finished.edit("sketchbench/task/norms.py", lambda text: text + "\nUNRELATED = 1\n")
+    finished.edit("sketchbench/task/sketches/norms.py", lambda text: text + "\nUNRELATED = 1\n")
     finished.edit("conf/sketch/count_sketch.yaml", lambda text: text + "# a remark\n")
     finished.edit("conf/claim/S1.yaml", lambda text: text.replace("place: ", "place: about "))
     assert finished.rerun() == set()

@@ -16,6 +16,7 @@ from sketchbench.base.errors import ConfigError
 from sketchbench.base.files import FileError, write_text
 from sketchbench.report.figure.catalogue import read_catalogue
 from sketchbench.report.printed.transcription import studies_printed
+from sketchbench.run.config import chapters
 from sketchbench.run.config.composition import user_folder
 from sketchbench.run.config.schema import SchemaError
 from sketchbench.plan.inspection.check import check_folder
@@ -105,8 +106,8 @@ def drawings(names):
     return pictures + expand([f"{FIGURE}.png", f"{FIGURE}.seal"], figure=names)
 
 
-CLAIMS = sorted(Path("conf/claim").glob("*.yaml"))
-ERRATA = sorted(Path("conf/erratum").glob("*.yaml"))
+CLAIMS = chapters.files(Path("conf"), "claim")
+ERRATA = chapters.files(Path("conf"), "erratum")
 RATE = Path("conf/error_rate.yaml")
 JUDGED_BY = [*CLAIMS, *ERRATA, RATE]
 

@@ -1,0 +1,107 @@
+"""What the order of the numbers in a message tells without the key."""
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from sketchbench.attack.compressed_message import VICTIM, Rounds
+from sketchbench.attack.message_scene import Scene, draw_scene, pixels
+from sketchbench.attack.row_order import OrderAttack, public_numbers
+from sketchbench.base import seeds
+from sketchbench.base.parameters import Checked, Natural, Positive, Several
+from sketchbench.compressor.compressor import At, MakeCompressor
+from sketchbench.compressor.message import byte_limit
+from sketchbench.kernels import Kernels
+from sketchbench.learning.dataset.dataset import MakeDataset
+from sketchbench.learning.model.networks import MakeModel
+from sketchbench.measure.row import MEDIAN, Row, Value
+from sketchbench.task.inversion.inversion import picture_columns
+
+CLIENTS = 2  # the victim, and another one
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class LeakageOrder(Checked):
+    """Attacks by who sees a client's first message, of a single test image with its label known at freshly drawn
+    weights, without the key; see `row_order.OrderAttack`. The attacker knows the weights, the training images, and all
+    numbers that a message may have in their public order, as if a transform had no signs. Rows by `case`:
+
+    - `eavesdropper`: `lead`, mean PSNR less that of the mean image of the class, in dB; bound: 0. `beyond`, the same
+      less `least`; bound: 0. `leaks` and `visible`: in how many trials the lead is below `least`, or is not; bound:
+      1/2. `given_away`: in how many it exceeds `certain`. `picture`: the images of the first trials.
+    - `class mean`: its `psnr`, in dB. `original`: `picture`.
+    - `gradient`: `loss`, the share of ‖x‖² of a client's update that its decoded message loses.
+
+    Arguments:
+        compressor: makes the compressor from `layout` and `limit`.
+        compression: bytes of the dense float32 update over bytes of the budget.
+        attack: the attack.
+        least: the lead from which on an image counts as visible, in dB.
+        certain: the lead that no guess has, in dB.
+        pictures: the number of trials whose images are kept.
+        trials: with a network and an image each.
+    """
+
+    compressor: MakeCompressor
+    compression: Positive
+    kernels: Kernels
+    seed: int
+    dataset: MakeDataset
+    model: MakeModel
+    attack: OrderAttack
+    least: Positive
+    certain: Positive
+    pictures: Natural
+    trials: Several
+
+    def run(self) -> list[Row]:
+        scene = draw_scene(self.dataset(), self.model, self._judged, CLIENTS, self.trials)
+        return [row.replace(compression=self.compression) for row in self._rows(scene)]
+
+    @property
+    def _judged(self) -> int:
+        """The root of victims, networks and keys that nobody saw while the attack was made."""
+        return seeds.key(self.seed, task="leakage order", trials="judged")
+
+    def _rows(self, scene: Scene) -> Iterator[Row]:
+        layout = scene.networks.layout
+        compressor = self.compressor(layout=layout, limit=byte_limit(layout, self.compression))
+        at = At(self.kernels, self._judged, 0, self.trials)
+        updates = scene.updates(scene.networks)
+        sight = Rounds(compressor, at, lambda _: self.kernels.asarray(updates)).sights("server", 1)[0]
+        labels, numbers = scene.labels[:, VICTIM], public_numbers(compressor, at)
+
+        def possible(images: Tensor) -> Tensor:
+            return numbers(scene.networks.gradients(images[:, None, None], labels[:, None, None])[:, 0])
+
+        images = scene.classes.of(labels)
+        found = pixels(self.attack.run(sight.seen, possible, images, scene.prior.mean.numel(), self._judged))
+        guesses = scene.psnrs(pixels(scene.classes.means[labels]), slice(None))
+        leads = scene.psnrs(found, slice(None)) - guesses
+        columns: dict[str, Value] = {
+            "case": "eavesdropper",
+            "round": 1,
+            "bytes_seen": sight.nbytes,
+            "observed": sight.seen.shape[1],
+            "pixels": found.shape[1],
+        }
+        visible = int((leads >= self.least).sum())
+        log.info("lead %.1f dB; %d of %d visible", leads.mean(), visible, self.trials)
+        yield Row("psnr", case="class mean").mean(guesses)
+        yield Row("lead", bound=0.0, **columns).mean(leads)
+        yield Row("beyond", bound=0.0, **columns).mean(leads - self.least)
+        yield Row("leaks", bound=MEDIAN, **columns).counted(self.trials - visible, self.trials)
+        yield Row("visible", bound=MEDIAN, **columns).counted(visible, self.trials)
+        yield Row("given_away", **columns).exceedances(leads, self.certain)
+        truth = torch.from_numpy(updates[:, VICTIM])
+        lost = (sight.decoded() - truth).square().sum(dim=1) / truth.square().sum(dim=1)
+        yield Row("loss", case="gradient").mean(lost.numpy())
+        for trial in range(self.pictures):
+            for case, image in (("original", pixels(scene.images[:, VICTIM])), ("eavesdropper", found)):
+                psnr = float(scene.psnrs(image, slice(None))[trial])
+                shown = picture_columns(image[trial].reshape(scene.data.shape))
+                yield Row("picture", case=case, trial=trial, **shown).number(psnr)
