@@ -364,7 +364,7 @@ def test_the_check_fails_where_a_contract_is_broken(
     erratum.write_text(entry_text("erratum", erratum.stem).replace("- S1", "- X1"))
     code, _ = run(
         capsys,
-        *("step", "claims", str(results), "--claims", str(tmp_path), "--facts", json.dumps(facts)),
+        *("step", "claims", str(results), "--claims", str(tmp_path / "X1.yaml"), "--facts", json.dumps(facts)),
         *("--errata", str(erratum.parent)),
         *(text for name, path in outputs.items() for text in (f"--{name}", str(path))),
     )

@@ -29,7 +29,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ignored = {"ignore": ignore} if (ROOT / name).is_dir() else {}
         copy(ROOT / name, source / name, **ignored)
     for group, names in KEPT.items():
-        for file in (source / "conf" / group).glob("*.yaml"):
+        for file in (source / "conf" / group).rglob("*.yaml"):
             if file.stem not in names:
                 file.unlink()
     venv.create(environment, symlinks=True)
