@@ -5,6 +5,8 @@ planned here, so of the same config and the same code. Every other file is refus
 """
 
 import sys
+import tarfile
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -29,7 +31,7 @@ Fate = Literal["taken", "refused", "damaged", "not needed"]
 def command(source: Path, dry_run: bool, **options: Any) -> None:
     """Copy records and checkpoints that another machine made into results/.
 
-    FOLDER is searched with all folders in it. A file is taken if a run of the plan, of the same code, misses it; files
+    FOLDER is searched with all folders and tar archives in it. A file is taken if a run of the plan, of the same code, misses it; files
     in results/ are never replaced. Options are as in Snakemake's --config.
 
     \b
@@ -80,7 +82,7 @@ class Gathering:
         self._owners = {run.checkpoints_name for run in plan.all_runs}
 
     def look_through(self, folder: Path) -> Iterator[Outcome]:
-        """Take the records and checkpoints below a folder, in the order of their paths; links are passed over.
+        """Take the records and checkpoints below a folder, in the order of their paths, also in tar archives; links are passed over.
 
         Raises:
             FileError: where a file can't be written here.
@@ -92,6 +94,21 @@ class Gathering:
                 yield self._record(path)
             elif path.suffix == ".pt":
                 yield self._checkpoint(path)
+            elif path.suffix == ".tar":
+                yield from self._archive(path)
+
+    def _archive(self, archive: Path) -> Iterator[Outcome]:
+        """The outcomes of an archive's files, as if it were a directory."""
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name).resolve()
+            try:
+                with tarfile.open(archive) as tar:
+                    tar.extractall(folder, filter="data")
+            except (tarfile.TarError, OSError) as error:
+                yield Outcome(archive, "damaged", " ".join(str(error).split()))
+                return
+            for outcome in self.look_through(folder):
+                yield outcome._replace(path=archive / outcome.path.relative_to(folder))
 
     def _record(self, path: Path) -> Outcome:
         try:
