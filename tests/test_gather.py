@@ -4,6 +4,7 @@ import functools
 import io
 import json
 import shutil
+import tarfile
 from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -150,3 +151,15 @@ def test_a_wrong_folder(elsewhere: Path, folder: str, words: str) -> None:
         main(["gather", folder, *OPTIONS])
     with pytest.raises(SystemExit):
         main(["gather"])
+
+
+def test_an_archive_is_searched_like_a_folder(elsewhere: Path) -> None:
+    """And a damaged one is refused."""
+    archives = elsewhere.with_name("archives")
+    archives.mkdir()
+    with tarfile.open(archives / "all.tar", "w") as tar:
+        tar.add(elsewhere, arcname=".")
+    taken = of("taken", gathered(elsewhere, "--dry-run"))
+    assert of("taken", gathered(archives)) == [line.replace("taken: ", "taken: all.tar/") for line in taken]
+    (archives / "all.tar").write_bytes((archives / "all.tar").read_bytes()[:700])
+    assert of("damaged", gathered(archives, code=1))
