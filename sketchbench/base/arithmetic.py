@@ -32,10 +32,8 @@ WAITING = {"OMP_WAIT_POLICY": "passive"}  # threads that spin take the cores fro
 
 def hold(environment: Mapping[str, str] = os.environ) -> str:
     """Hold this process and its children to `LEVEL`, where the processor has it and `CHOICE` does not ask for `NATIVE`.
-
     Where one of `LIBRARIES` was imported before, it has chosen its code, so nothing is held. Returns the name of the
-    arithmetic, as of `name`. Raises ValueError for another value of `CHOICE`.
-    """
+    arithmetic, as of `name`. Raises ValueError for another value of `CHOICE`."""
     os.environ.update({key: value for key, value in WAITING.items() if key not in environment})
     chosen = environment.get(CHOICE, LEVEL)
     if chosen not in (LEVEL, NATIVE):

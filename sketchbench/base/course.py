@@ -1,7 +1,5 @@
 """The course of a run: its time limit in one process, and the checkpoints that it continues from.
-
-Neither changes a number, so these settings of a config are no part of the run's signature.
-"""
+Neither changes a number, so these settings of a config are no part of the run's signature."""
 
 import hashlib
 import json
@@ -80,9 +78,7 @@ def outcome_config(config: dict[str, Any]) -> dict[str, Any]:
 def course_of(config: dict[str, Any], code: str) -> Course:
     """The course, from now on, that a resolved config describes by `task.minutes` (0 or None: no limit) and
     `task.checkpoints`, a folder or None, where the task knows them; `code` is a digest of the code behind it.
-
-    Raises ValueError for a time limit below 0 or without a folder of checkpoints, TypeError for other types.
-    """
+    Raises ValueError for a time limit below 0 or without a folder of checkpoints, TypeError for other types."""
     minutes, checkpoints = (config["task"].get(name) for name in SETTINGS)
     if minutes == 0 and not isinstance(minutes, bool):
         minutes = None

@@ -33,10 +33,8 @@ class FileError(OSError):
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Write a file atomically, with the permissions that the umask leaves; missing folders are made.
-
     What is there in its place, a link included, is replaced. Two writers of the same file don't disturb each other, and
-    an error leaves nothing behind. Raises FileError where it can't be written: why, and what to do.
-    """
+    an error leaves nothing behind. Raises FileError where it can't be written: why, and what to do."""
     with _explaining(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f".{path.stem[:40]}.{secrets.token_hex(8)}")
@@ -84,9 +82,7 @@ def write_text(path: Path, text: str) -> None:
 def set_aside(path: Path) -> Path:
     """Rename what can't be used, whether a file, a link or a folder, to its name with `.rejected` behind, and return
     the new path. A file or link that was rejected before is replaced, a folder is not.
-
-    Raises FileError where it can't be renamed.
-    """
+    Raises FileError where it can't be renamed."""
     rejected = path.with_name(f"{path.name}.rejected")
     number = 1
     while rejected.is_dir() or (path.is_dir() and os.path.lexists(rejected)):

@@ -63,21 +63,16 @@ NonEmptyList = Annotated[list[Entry], NonEmpty]
 
 class Checked:
     """A dataclass whose fields are checked against their types when it is made.
-
-    A class with further rules, such as relations between fields, extends `__post_init__` and calls this one first.
-    """
+    A class with further rules, such as relations between fields, extends `__post_init__` and calls this one first."""
 
     def __post_init__(self) -> None:
         check(self)
 
 
 def check(instance: Any) -> None:
-    """Check the fields of a dataclass instance.
-
-    Raises:
-        ValueError: for a value that is out of range or not among the choices, a number that is not finite, and an empty
-            list where at least one entry is needed; the message names field, value and condition.
-        TypeError: for a value of another type; True is no number, and 2.0 no integer.
+    """Check the fields of a dataclass instance. Raises ValueError for a value that is out of range or not among the
+    choices, a number that is not finite, and an empty list where at least one entry is needed; the message names field,
+    value and condition. Raises TypeError for a value of another type; True is no number, and 2.0 no integer.
     """
     hints = _hints(instance.__class__)
     for field in dataclasses.fields(instance):
@@ -109,11 +104,8 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 def choose(name: str, value: str, known: Iterable[str]) -> str:
     """The value, if it is one of the known ones.
-
-    Raises:
-        ValueError: if it is not; the message calls it `name`, says which may have been meant, and lists the known ones
-            unless there are many.
-    """
+    Raises ValueError if it is not; the message calls it `name`, says which may have been meant, and lists the known
+    ones unless there are many."""
     choices = list(known)
     if not any(value == choice and isinstance(value, bool) == isinstance(choice, bool) for choice in choices):
         meant, listed = did_you_mean(value, choices), f"; choose one of {', '.join(map(str, choices))}"

@@ -52,34 +52,26 @@ class Kernels(Protocol):
 
     def random_integers(self, key: int, stream: int, first: int, operators: int, count: int, bound: int) -> Array:
         """Integers in [0, bound), int32 (T, count): ⌊word bound / 2^32⌋ for the words of `random_words`.
-
-        For bounds above 2^31 they are made of 64 bits, words 2 i and 2 i + 1: ⌊(2^32 word + word) bound / 2^64⌋.
-        """
+        For bounds above 2^31 they are made of 64 bits, words 2 i and 2 i + 1: ⌊(2^32 word + word) bound / 2^64⌋."""
 
     def random_subset(self, key: int, stream: int, first: int, operators: int, count: int, population: int) -> Array:
         """Uniform samples of `count` >= 1 of range(population) without replacement, int32 (T, count), ascending.
-
         Item i gets a key of 64 bits: word i of 2 population `random_words` is its upper half, word population + i the
-        lower half. The items of the smallest keys are the sample. O(T population).
-        """
+        lower half. The items of the smallest keys are the sample. O(T population)."""
 
     def integer_rows(
         self, key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int, bound: int
     ) -> Array:
         """Rows `row` to `row + rows` of T matrices of integers in [0, bound), int32 (T, rows, d).
-
-        Row 0 is `random_integers`.
-        """
+        Row 0 is `random_integers`."""
 
     def sign_rows(self, key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int) -> Array:
         """Rows `row` to `row + rows` of T matrices of random signs, int8 (T, rows, d)."""
 
     def gaussian_rows(self, key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int) -> Array:
         """Rows `row` to `row + rows` of T matrices of standard normals, float64 (T, rows, d).
-
         They are normal quantiles of (word + 1/2) / 2^32. This granularity ends the tails at 6.3 and lowers the variance
-        by less than 1e-8.
-        """
+        by less than 1e-8."""
 
     def dense_sketch(
         self,
@@ -92,9 +84,7 @@ class Kernels(Protocol):
         x: Array,
     ) -> Array:
         """E x for T matrices E with the first `rows` rows of `gaussian_rows` or `sign_rows`, which are not stored.
-
-        x (T or 1, N, d) -> (T, N, rows). O(T rows d) to generate entries, O(N T rows d) to multiply.
-        """
+        x (T or 1, N, d) -> (T, N, rows). O(T rows d) to generate entries, O(N T rows d) to multiply."""
 
     def dense_desketch(
         self, entries: Entries, key: int, stream: int, first: int, operators: int, d: int, y: Array
@@ -136,9 +126,7 @@ class Kernels(Protocol):
 
     def scatter(self, matrix: Any, x: Array, out: Array | None = None) -> Array:
         """Multiply by a stack of sparse matrices: x (T or 1, N, d) -> (T, N, b). O(T N s d).
-
-        The order of each sum is fixed. `out`, contiguous and of the dtype of x, is overwritten with the result.
-        """
+        The order of each sum is fixed. `out`, contiguous and of the dtype of x, is overwritten with the result."""
 
     def gather(self, matrix: Any, y: Array) -> Array:
         """Multiply by the transposes of a stack of sparse matrices: y (T or 1, N, b) -> (T, N, d). O(T N s d)."""
@@ -148,9 +136,7 @@ class Kernels(Protocol):
 
     def median(self, matrix: Any, y: Array) -> Array:
         """`gather` with the median over the s entries of a column in the place of the sum: (T or 1, N, b) -> (T, N, d).
-
-        For even s the median is the mean of the middle two.
-        """
+        For even s the median is the mean of the middle two."""
 
     def collect(self, v: Array, at: Array) -> Array:
         """The entries of v (T or 1, N, d) at indices, int32 (T, N or 1, k): (T, N, k). O(T N k)."""
@@ -167,9 +153,7 @@ class Kernels(Protocol):
 
     def largest(self, x: Array, k: int) -> Array:
         """The indices of the k entries of largest magnitude in every row of x (N, d), int32 (N, k), ascending. O(N d).
-
-        Entries must be finite. Of equal magnitudes the first ones are taken.
-        """
+        Entries must be finite. Of equal magnitudes the first ones are taken."""
 
     def inner(self, u: Array, v: Array) -> Array:
         """The inner products of the rows of u and v (N, d), contiguous: (N,), in their dtype. O(N d)."""
@@ -198,9 +182,7 @@ class Kernels(Protocol):
 
     def walsh_hadamard(self, x: Array) -> Array:
         """The orthonormal Walsh-Hadamard transform of the last axis, whose length n is a power of two. O(size log n).
-
-        It may overwrite x.
-        """
+        It may overwrite x."""
 
     def spread_hadamard(self, at: Array, values: Array, scale: float, out: Array) -> Array:
         """`walsh_hadamard` of scale times sparse vectors: (T, N, n).
@@ -269,10 +251,7 @@ def _missing_in(process: int) -> str | None:
 
 
 def resolve(name: str = "auto") -> str:
-    """The backend of a name: `auto` is `cupy` with a GPU, else `numba`.
-
-    Raises:
-        ValueError: for an unknown name.
+    """The backend of a name: `auto` is `cupy` with a GPU, else `numba`. Raises ValueError for an unknown name.
 
     >>> resolve("numpy")
     'numpy'
@@ -284,11 +263,8 @@ def resolve(name: str = "auto") -> str:
 
 def usable(name: str = "auto") -> str:
     """The backend of a name, if it can run here; there is no silent fallback.
-
-    Raises:
-        ValueError: for an unknown name.
-        RuntimeError: for `cupy` without a device, or `numba` without its compiler.
-    """
+    Raises ValueError for an unknown name. Raises RuntimeError for `cupy` without a device, or `numba` without its
+    compiler."""
     name = resolve(name)
     if name == "cupy" and (reason := device_missing()):
         raise RuntimeError(f"kernels=cupy can't run here: {reason}; use kernels=numba or auto")
@@ -301,11 +277,8 @@ def usable(name: str = "auto") -> str:
 
 def load(name: str = "auto") -> Kernels:
     """Import the backend module of a name: `numpy`, `numba`, `cupy` or `auto`.
-
-    Raises:
-        ValueError: for an unknown name.
-        RuntimeError: where the backend cannot run here, or Numba finds no folder for its cache.
-    """
+    Raises ValueError for an unknown name. Raises RuntimeError where the backend cannot run here, or Numba finds no
+    folder for its cache."""
     backend = usable(name)
     try:
         return cast(Kernels, importlib.import_module(f"{__name__}.{backend}_kernels"))

@@ -1,8 +1,6 @@
 """GPU kernels; `Kernels` documents the functions, and `numpy_kernels` defines their results.
-
 The CUDA source below is compiled at the first launch. Every thread owns the entries that it writes, and the order of
-each floating-point sum depends on sizes only; atomics count integers only. So results do not depend on the schedule.
-"""
+each floating-point sum depends on sizes only; atomics count integers only. So results do not depend on the schedule."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

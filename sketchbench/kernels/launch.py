@@ -95,9 +95,8 @@ def check(kernel: str, wanted: Sequence[Parameter], blocks: int, arguments: Sequ
         arguments: arrays of the device, Python's integers for int64, and NumPy's scalars.
         device: number of the current device.
 
-    Raises:
-        TypeError: for a wrong number of arguments, a wrong dtype, or an array where a number belongs.
-        ValueError: for a strided array, one of another size or device, and a negative number or one beyond 64 bits.
+    Raises TypeError for a wrong number of arguments, a wrong dtype, or an array where a number belongs. Raises
+    ValueError for a strided array, one of another size or device, and a negative number or one beyond 64 bits.
     """
     if len(arguments) != len(wanted):
         raise TypeError(f"{kernel} takes {len(wanted)} arguments, not {len(arguments)}")

@@ -133,9 +133,7 @@ def _scalars(x: NDArray[Any], first: int, n: int, scale: Any) -> None:
 @njit(cache=True)
 def _close(x: NDArray[Any], first: int, n: int, unit: int, done: int, scale: Any) -> None:
     """Combine complete groups of eight units of x, after `done` units from `first` on are transformed.
-
-    n is a power of eight times `unit`. The last combination multiplies all n entries by scale.
-    """
+    n is a power of eight times `unit`. The last combination multiplies all n entries by scale."""
     h = unit
     while done % 8 == 0:
         i = first + (done - 8) * h
@@ -146,9 +144,7 @@ def _close(x: NDArray[Any], first: int, n: int, unit: int, done: int, scale: Any
 @njit(cache=True)
 def _block(x: NDArray[Any], first: int, n: int, scale: Any) -> None:
     """Transform n entries of x from `first` on, times scale, for every n.
-
-    Eight parts are transformed one after the other and then combined, so that they are still in the nearest cache.
-    """
+    Eight parts are transformed one after the other and then combined, so that they are still in the nearest cache."""
     width, one = _BYTES // x.itemsize, x.dtype.type(1)
     leaf = 8 * width
     if n < leaf:
@@ -193,9 +189,7 @@ def _blocks(x: NDArray[Any], n: int, size: int, scale: float) -> None:
 @njit(cache=True)
 def _alone(x: NDArray[Any], scale: float) -> None:
     """Transform all vectors of a contiguous array (..., n), times scale, on one thread.
-
-    It is reshaped here, since reshaping in Python takes as long as a short transform.
-    """
+    It is reshaped here, since reshaping in Python takes as long as a short transform."""
     flat, n = x.reshape(-1), x.shape[-1]
     for first in range(0, flat.shape[0], n):
         _block(flat, first, n, flat.dtype.type(scale))
@@ -229,9 +223,7 @@ def _blocks_of_sparse(
     scale: Any,
 ) -> None:
     """`_blocks` of `weight` times sums of sparse vectors, which are formed in x (T, N, n).
-
-    Term i has the places at[..., starts[i] : starts[i + 1]] (T, N or 1, k), ascending, and these values (T, N, k).
-    """
+    Term i has the places at[..., starts[i] : starts[i + 1]] (T, N or 1, k), ascending, and these values (T, N, k)."""
     operators, vectors, n = x.shape
     parts = n // h
     for index in prange(operators * vectors * parts):
@@ -264,9 +256,7 @@ def _collect_panels(
     x: NDArray[Any], at: NDArray[np.int32], y: NDArray[Any], h: int, width: int, scale: Any, weight: Any
 ) -> None:
     """Do the last pass over x (T, N, n), and write only weight times its results at `at` to y.
-
-    at: places in ascending order, (T, N or 1, k); y: (T, N, k).
-    """
+    at: places in ascending order, (T, N or 1, k); y: (T, N, k)."""
     operators, vectors, n = x.shape
     flat, rows = x.reshape(-1), n // h
     panels = h // width

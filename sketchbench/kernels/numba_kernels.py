@@ -142,9 +142,7 @@ _DIGIT = 11  # upper bits of a word by which words are counted: the counts of a 
 @Threaded
 def _count_digits(key: Any, stream: int, t: int, population: int, counts: NDArray[np.int64]) -> None:
     """Count how often each value of the upper _DIGIT bits occurs among words 0 to population - 1 of operator t.
-
-    counts: (strips, 2^_DIGIT), for strips of equal length, a multiple of _DRAWN.
-    """
+    counts: (strips, 2^_DIGIT), for strips of equal length, a multiple of _DRAWN."""
     share = -(-population // (counts.shape[0] * _DRAWN)) * _DRAWN
     for strip in prange(counts.shape[0]):
         words = np.empty(_DRAWN, np.uint32)

@@ -70,9 +70,7 @@ _ones = _of_bits(lambda builder, marks: builder.ctpop(marks))  # number of ones
 @njit(cache=True)
 def _threshold(keys: NDArray[np.uint64], wanted: int) -> Any:
     """The key of rank `wanted` from the top, and the number of keys equal to it among the `wanted` largest.
-
-    Radix select: digit by digit, from the highest bit in which keys differ, among keys that agree in higher digits.
-    """
+    Radix select: digit by digit, from the highest bit in which keys differ, among keys that agree in higher digits."""
     low, high = keys[0], keys[0]
     for key in keys:
         low, high = min(low, key), max(high, key)
@@ -103,9 +101,7 @@ def _threshold(keys: NDArray[np.uint64], wanted: int) -> Any:
 @Threaded
 def _guess(bits: NDArray[Any], magnitude: Any, wanted: int, least: NDArray[np.uint64]) -> None:
     """For every row, a key that slightly more than `wanted` entries reach, most likely; 0 for too few entries.
-
-    The sample has one entry of every stretch, at a place that differs from stretch to stretch.
-    """
+    The sample has one entry of every stretch, at a place that differs from stretch to stretch."""
     rows, d = bits.shape
     stretch = d // _SAMPLE
     expected = _SAMPLE * wanted / d

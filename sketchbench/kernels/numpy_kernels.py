@@ -60,9 +60,7 @@ def random_subset(key: int, stream: int, first: int, operators: int, count: int,
 
 def smallest(words: NDArray[np.uint32], count: int) -> NDArray[np.int32]:
     """The indices of the `count` smallest of n numbers of 64 bits, int32 (T, count), ascending.
-
-    Upper halves are the first n of the words (T, 2 n), lower halves the last n.
-    """
+    Upper halves are the first n of the words (T, 2 n), lower halves the last n."""
     population = words.shape[1] // 2
     wide = words[:, :population].astype(np.uint64) << _HALF | words[:, population:]
     order = np.argpartition(wide, count - 1, axis=-1)

@@ -22,10 +22,8 @@ WORTH_A_TEAM = 2**16  # nanoseconds, about: with less work, one thread has finis
 
 class Threaded:
     """A decorator for functions with loops over `prange` and without a result, compiled at their first call.
-
     `alone` is the function without threads, which starts faster, and loads faster from Numba's cache. A call runs it
-    where only one thread may run, or has enough to do.
-    """
+    where only one thread may run, or has enough to do."""
 
     def __init__(self, function: Callable[..., None]) -> None:
         self.team = njit(cache=True, parallel=True)(function)
@@ -94,9 +92,7 @@ if hasattr(os, "register_at_fork"):
 
 def threads(work: int) -> int:
     """The number of threads for so much work, as a call of `Threaded` states it: 1 for little, and in a forked child.
-
-    Numba's threads are not started where it is 1. It is `cores()` at most, unless NUMBA_NUM_THREADS says otherwise.
-    """
+    Numba's threads are not started where it is 1. It is `cores()` at most, unless NUMBA_NUM_THREADS says otherwise."""
     if work < WORTH_A_TEAM or _MOST == 1 or _FORKED.is_set():
         return 1
     _start()
@@ -120,10 +116,8 @@ def _start() -> None:
 
 def _rename(function: Any) -> Callable[..., None]:
     """A copy of the function under another name.
-
     Numba's cache finds a function by its name, place and argument types, not by its compiler options, so under one name
-    it would load one of the two versions for the other.
-    """
+    it would load one of the two versions for the other."""
     name = f"{function.__name__}_alone"
     copy = FunctionType(function.__code__, function.__globals__, name, function.__defaults__, function.__closure__)
     copy.__qualname__, copy.__module__ = name, function.__module__

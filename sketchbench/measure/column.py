@@ -1,8 +1,6 @@
 """The columns of rows and tables: name, type, meaning and unit of each.
-
 Add a new column here. This module is no part of a run's signature (see `run.signature`), since nothing in it changes a
-number: words can change, and columns can be added, without any run being made again.
-"""
+number: words can change, and columns can be added, without any run being made again."""
 
 from enum import StrEnum
 from typing import Any
@@ -15,10 +13,8 @@ TRIALS_THERE = "trials there"  # quantity of the row that the table adds if tria
 
 class Column(StrEnum):
     """A column: its name, the type of its values, its meaning and its unit ("" for none).
-
     Columns from CASE to SHARE are the axes, which distinguish comparisons of one method; names of comparisons list
-    their values in this order.
-    """
+    their values in this order."""
 
     meaning: str
     unit: str
@@ -125,11 +121,8 @@ AXES = _ORDER[_ORDER.index(Column.CASE) : _ORDER.index(Column.SHARE) + 1]
 
 def check_value(name: str, value: Any) -> None:
     """Check that a value may stand in a column.
-
-    Raises:
-        ValueError: for a column that `Column` does not list.
-        TypeError: for a value that is not of the column's type; an int will do for a float.
-    """
+    Raises ValueError for a column that `Column` does not list. Raises TypeError for a value that is not of the column's
+    type; an int will do for a float."""
     if name not in COLUMNS:
         meant = did_you_mean(name, COLUMNS)
         raise ValueError(f"column {name} is unknown; add it, with its meaning, to {__name__}.Column{meant}")

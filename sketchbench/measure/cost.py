@@ -21,8 +21,7 @@ def count_operations(function: Callable[[Any], Any], x: NDArray[Any]) -> int:
         function: function of an array.
         x: the array.
 
-    Raises:
-        NotImplementedError: for an operation that cannot be counted, such as a reduction.
+    Raises NotImplementedError for an operation that cannot be counted, such as a reduction.
 
     >>> count_operations(lambda x: x + 2 * x, np.ones(5))
     10
@@ -74,7 +73,6 @@ def time_in_turns(work: Mapping[str, Callable[[], Any]], repetitions: int) -> di
 @checked
 def exponents(sizes: list[int], costs: Sample) -> NDArray[np.float64]:
     """Growth exponents (...): least-squares slopes of log cost over log size, for costs (..., sizes).
-
     Raises ValueError for fewer than two sizes, or costs that are not positive or don't fit."""
     if len(set(sizes)) < 2 or min(sizes) < 1 or costs.shape[-1:] != (len(sizes),) or not (costs > 0).all():
         raise ValueError(f"costs of shape {costs.shape} must be > 0, (..., {len(sizes)}), of two sizes >= 1 or more")

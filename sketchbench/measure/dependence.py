@@ -46,10 +46,8 @@ class Strongest(NamedTuple):
 
 def scale_of(features: Floats) -> Scale:
     """The standardisation of features (T, M), which uses features that vary, with a kurtosis of at most HEAVIEST.
-
     A feature that is nearly constant shows little dependence, and its products have too heavy tails for an interval.
-    Where fewer than FEWEST features remain, those of the smallest kurtosis are used.
-    """
+    Where fewer than FEWEST features remain, those of the smallest kurtosis are used."""
     mean = features.mean(axis=0)
     centred = features - mean
     variance = (centred**2).mean(axis=0)
@@ -71,8 +69,6 @@ def strongest(left: Floats, right: Floats) -> Strongest:
 
 def products(left: Floats, right: Floats, pair: Strongest) -> Floats:
     """Products of the two features of a pair, times the sign of their correlation in the search: (T,).
-
-    The mean is 0 if the features are independent.
-    """
+    The mean is 0 if the features are independent."""
     sign = -1.0 if pair.correlation < 0 else 1.0
     return sign * left[:, pair.left] * right[:, pair.right]

@@ -10,7 +10,6 @@ GROWTH = 1e6
 
 def has_diverged(losses: NDArray[np.float64], start: float) -> bool:
     """Whether any of the losses, of any shape, is not finite or larger than 1e6 max(start, 1).
-
     Raises ValueError without a loss, and for a start that is not finite."""
     check_some("losses", losses)
     check_finite("start", start)

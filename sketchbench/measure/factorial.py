@@ -38,8 +38,7 @@ def design(factors: int) -> NDArray[np.int64]:
     Arguments:
         factors: number of factors, from 1 to 6.
 
-    Raises:
-        ValueError: for another number.
+    Raises ValueError for another number.
     """
     if not 1 <= factors <= max(GENERATORS):
         raise ValueError(f"factors={factors} must be from 1 to {max(GENERATORS)}; leave some out")
@@ -59,8 +58,7 @@ def effects(names: Sequence[str], responses: Sample) -> Mapping[str, Effect]:
     Returns:
         Name -> effect.
 
-    Raises:
-        ValueError: for another number of runs, or too few to estimate the error.
+    Raises ValueError for another number of runs, or too few to estimate the error.
     """
     if len(set(names)) < len(names) or responses.ndim != 2:
         raise ValueError(f"names={names} must differ, and responses of shape {responses.shape} be (replicates, runs)")

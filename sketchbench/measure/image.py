@@ -31,8 +31,7 @@ def likeness(image: NDArray[np.float64], truth: NDArray[np.float64]) -> Likeness
         image: (channels, height, width) in [0, 1], at least 7 pixels high and wide.
         truth: true image, of the same shape.
 
-    Raises:
-        ValueError: for other shapes or values.
+    Raises ValueError for other shapes or values.
     """
     from skimage.metrics import structural_similarity  # 0.3 s to import
 

@@ -1,7 +1,5 @@
 """Confidence intervals with a stated error rate.
-
-`error` is always the probability that the true value lies outside the interval, on either side.
-"""
+`error` is always the probability that the true value lies outside the interval, on either side."""
 
 from typing import NamedTuple
 
@@ -34,10 +32,7 @@ def student_quantile(error: float, freedom: int) -> float:
 
 def _half(error: float) -> float:
     """error/2, the probability that the true value lies beyond a given end of the interval.
-
-    Raises:
-        ValueError: for an error that is no probability.
-    """
+    Raises ValueError for an error that is no probability."""
     if not 0 < error < 1:
         raise ValueError(f"error rate {error} must satisfy 0 < error < 1")
     return error / 2
@@ -61,9 +56,8 @@ def mean_interval(
         scale: size of the quantity. Its rounding error widens the interval, so that a constant quantity can be compared
             with its exact value.
 
-    Raises:
-        ValueError: for fewer than 2 trials, a negative sd, a number that is not finite, or an error that is no
-            probability.
+    Raises ValueError for fewer than 2 trials, a negative sd, a number that is not finite, or an error that is no
+    probability.
     """
     check_finite("mean, sd, skewness and scale", [mean, sd, skewness, scale])
     if not sd >= 0:
@@ -95,8 +89,7 @@ def proportion_interval(successes: int, trials: int, *, error: float) -> Interva
         trials: number of trials.
         error: probability that the interval misses the true probability.
 
-    Raises:
-        ValueError: for more successes than trials, or no trials, or an error that is no probability.
+    Raises ValueError for more successes than trials, or no trials, or an error that is no probability.
     """
     if not 0 < error < 1:
         raise ValueError(f"error={error} must be > 0 and < 1")
@@ -130,9 +123,8 @@ def log_slope(x: Sample, mean: Finite, standard_error: Finite, *, error: float) 
         standard_error: standard errors of the means (points,).
         error: probability that the interval misses the true slope.
 
-    Raises:
-        ValueError: for fewer than 2 points, or values that are not positive; for equal abscissae alone, a negative
-            standard error, or another shape.
+    Raises ValueError for fewer than 2 points, or values that are not positive; for equal abscissae alone, a negative
+    standard error, or another shape.
     """
     if not (x.ndim == 1 and x.shape == mean.shape == standard_error.shape and (standard_error >= 0).all()):
         shapes = f"{x.shape}, {mean.shape} and {standard_error.shape}"

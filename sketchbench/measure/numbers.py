@@ -17,9 +17,7 @@ def check_real(name: str, value: Any) -> None:
 
 def check_finite(name: str, value: Any, xp: Any = np, error: type[Exception] = ValueError, why: str = "") -> None:
     """Raise as `check_real`, and `error` unless all numbers are finite, with the first other one and its index.
-
-    `xp` is the module of an array that is on a device; `why` follows the number in the message.
-    """
+    `xp` is the module of an array that is on a device; `why` follows the number in the message."""
     check_real(name, value)
     numbers = value if hasattr(value, "dtype") else np.asarray(value)
     if numbers.dtype.kind == "f" and not bool(xp.isfinite(numbers).all()):

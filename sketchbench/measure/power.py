@@ -16,8 +16,7 @@ def trials_for_mean(effect: float, *, sd: float, error: float, power: float) -> 
         error: level of the single test, after Bonferroni's division.
         power: probability of detecting the shift, in [0.5, 1).
 
-    Raises:
-        ValueError: for values out of range.
+    Raises ValueError for values out of range.
 
     >>> trials_for_mean(0.1, sd=1.0, error=1e-6, power=0.999)
     6372
@@ -28,10 +27,8 @@ def trials_for_mean(effect: float, *, sd: float, error: float, power: float) -> 
 
 
 def trials_for_zero(bound: float, *, error: float) -> int:
-    """The number of trials without any success after which the Clopper-Pearson upper limit is below `bound`.
-
-    Raises:
-        ValueError: for a bound or an error that is no probability.
+    """The number of trials without any success after which the Clopper-Pearson upper limit is below `bound`. Raises
+    ValueError for a bound or an error that is no probability.
 
     >>> trials_for_zero(0.02, error=1e-6)
     719

@@ -17,8 +17,7 @@ def chance_of_change(count: int, trials: int, *, bound: float, error: float) -> 
         bound: what the probability is held against.
         error: probability that the interval of Clopper and Pearson misses, on both sides together.
 
-    Raises:
-        ValueError: for more successes than trials, no trials, or an error that is no probability.
+    Raises ValueError for more successes than trials, no trials, or an error that is no probability.
 
     >>> round(chance_of_change(1, 24, bound=0.5, error=3e-6), 3)
     0.264

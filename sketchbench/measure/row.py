@@ -1,8 +1,6 @@
 """The row: what a task writes, and what tables, claims and figures read.
-
 A result is a list of rows. A row states one thing: a quantity, the setting of its measurement, and the outcome.
-`measure.column` lists the columns of rows, with their meanings and units.
-"""
+`measure.column` lists the columns of rows, with their meanings and units."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, cast
@@ -33,9 +31,8 @@ class Row(Mapping[str, Value]):
         quantity: what the row is about.
         columns: values by the names of `Column`.
 
-    Raises:
-        ValueError: for a column that `Column` does not list.
-        TypeError: for a value that is not of the column's type (an int will do for a float).
+    Raises ValueError for a column that `Column` does not list, and TypeError for a value that is not of the column's
+    type (an int will do for a float).
     """
 
     def __init__(self, quantity: str, /, **columns: Value) -> None:
@@ -64,10 +61,7 @@ class Row(Mapping[str, Value]):
 
     def mean(self, values: ArrayLike) -> "Row":
         """The row with mean, sd, skewness, minimum and maximum of values (trials,); a single value has no sd.
-
-        Raises:
-            FloatingPointError: for a value that is not finite.
-        """
+        Raises FloatingPointError for a value that is not finite."""
         check_real("values", values)
         measured = np.asarray(values, dtype=np.float64)
         if measured.size == 1:

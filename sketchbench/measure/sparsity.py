@@ -42,11 +42,7 @@ def tail_constants(errors: Real, x: Real, k: Count) -> Vectors:
 
 @checked
 def tail_norms(x: Real, k: int) -> Tail:
-    """Norms of x (..., d) without its k entries of largest magnitude.
-
-    Raises:
-        ValueError: unless 0 <= k <= d.
-    """
+    """Norms of x (..., d) without its k entries of largest magnitude. Raises ValueError unless 0 <= k <= d."""
     if not 0 <= k <= x.shape[-1]:
         raise ValueError(f"k={k} must satisfy 0 <= k <= d={x.shape[-1]}")
     rest = np.sort(abs(x), axis=-1)[..., : x.shape[-1] - k]

@@ -25,9 +25,8 @@ def summarize(values: Annotated[ArrayLike, check_real], *, scale: NonNegative = 
         `trials`, `mean`, `sd` (divisor trials - 1), `skewness` (0 where nothing varies beyond rounding), `minimum` and
         `maximum`.
 
-    Raises:
-        FloatingPointError: for a non-finite value, since a mean over the other trials would be biased.
-        ValueError: for fewer than 2 trials, or another shape.
+    Raises FloatingPointError for a non-finite value, since a mean over the other trials would be biased. Raises
+    ValueError for fewer than 2 trials, or another shape.
     """
     v = np.asarray(values, dtype=np.float64)
     if v.ndim != 1 or v.size < 2:

@@ -68,11 +68,10 @@ def epsilon(accountant: str, mechanism: Mechanism, delta: float) -> float:
         mechanism: everything that is released.
         delta: δ of the whole mechanism, 0 < δ < 1.
 
-    Raises:
-        RefusedError: where the accountant's theorem does not cover the mechanism, or its numbers end.
-        OutOfRangeError: where a lemma's condition on ε, δ or batches is not met.
-        ValueError: for an unknown accountant, a δ out of its range, or numbers above 1e50.
-        ArithmeticError: where an accountant spends more than δ, which would be a mistake of ours.
+    Raises RefusedError where the accountant's theorem does not cover the mechanism, or its numbers end. Raises
+    OutOfRangeError where a lemma's condition on ε, δ or batches is not met. Raises ValueError for an unknown
+    accountant, a δ out of its range, or numbers above 1e50. Raises ArithmeticError where an accountant spends more than
+    δ, which would be a mistake of ours.
     """
     choose("accountant", accountant, ACCOUNTANTS)
     if not 0 < delta < 1:
@@ -262,11 +261,7 @@ ACCOUNTANTS: dict[str, Account] = {
 
 
 def _split(accountant: str, own: Steps, delta: float) -> float:
-    """The δ of each step.
-
-    Raises:
-        RefusedError: where it has too few digits.
-    """
+    """The δ of each step. Raises RefusedError where it has too few digits."""
     if delta / own.count < LEAST_SHARE:
         raise RefusedError(
             f"accountant={accountant} divides δ={delta:.3g} among {own.count} steps, and needs {LEAST_SHARE:g} or more "

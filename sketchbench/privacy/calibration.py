@@ -29,9 +29,8 @@ def calibrated_sigma(accountant: str, mechanism: Mechanism, goal: float, delta: 
     Returns:
         σ, in the unit of the sensitivity.
 
-    Raises:
-        ValueError: for a goal out of its range, or where no σ is large enough.
-        RefusedError: where the accountant's theorem does not cover the mechanism.
+    Raises ValueError for a goal out of its range, or where no σ is large enough. Raises RefusedError where the
+    accountant's theorem does not cover the mechanism.
     """
     if not 0 < goal < math.inf:
         raise ValueError(f"epsilon={goal} must be > 0 and finite: no finite noise gives less")

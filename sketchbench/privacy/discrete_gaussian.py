@@ -42,8 +42,7 @@ def draw(random: np.random.Generator, variance: float, shape: tuple[int, ...]) -
         variance: σ² > 0, from `on_grid`; the variance of the numbers is at most σ², and hardly less from σ = 1 on.
         shape: of the array.
 
-    Raises:
-        ValueError: for a σ² that is none of `on_grid`, or above 2^25.
+    Raises ValueError for a σ² that is none of `on_grid`, or above 2^25.
     """
     if not 0 < variance <= MOST or on_grid(variance) != variance:
         raise ValueError(f"variance={variance} must be > 0, <= {MOST}, and a multiple of 1/{GRAIN}, or from `on_grid`")

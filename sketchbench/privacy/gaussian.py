@@ -1,8 +1,6 @@
 """The exact privacy curve of the Gaussian mechanism (Balle and Wang 2018, Theorem 8), computed in log space.
-
-μ is the sensitivity over σ; k releases with μ equal one with √k μ. With x = ε/μ - μ/2 and Mills' ratio
-m(x) = Φ(-x)/φ(x), the curve is δ = Φ(-x) - exp(ε) Φ(-x - μ) = φ(x) (m(x) - m(x + μ)).
-"""
+μ is the sensitivity over σ; k releases with μ equal one with √k μ. With x = ε/μ - μ/2 and Mills' ratio m(x) =
+Φ(-x)/φ(x), the curve is δ = Φ(-x) - exp(ε) Φ(-x - μ) = φ(x) (m(x) - m(x + μ))."""
 
 import math
 

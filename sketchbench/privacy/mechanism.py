@@ -1,8 +1,6 @@
 """Mechanisms as data: descriptions of everything that is released about the records, which accountants interpret.
-
 A mechanism has no ε or δ of its own. Two data sets are *neighbours* if they differ in one record: one record is
-replaced by another (`replace_one`), or one data set has a record more (`add_remove`).
-"""
+replaced by another (`replace_one`), or one data set has a record more (`add_remove`)."""
 
 import math
 from dataclasses import dataclass, field, replace
@@ -72,8 +70,7 @@ class Parallel:
         mechanisms: one for each client.
         records: numbers of each client's records in the data set.
 
-    Raises:
-        ValueError: where two clients share a record, which would be released twice.
+    Raises ValueError where two clients share a record, which would be released twice.
     """
 
     mechanisms: tuple["Mechanism", ...]
@@ -144,9 +141,7 @@ class Steps:
 
 def steps(mechanism: Mechanism) -> frozenset[Steps]:
     """The releases that one record takes part in, one element for each kind of client.
-
-    A record belongs to one client, so clients are alternatives. Post-processing changes nothing.
-    """
+    A record belongs to one client, so clients are alternatives. Post-processing changes nothing."""
     match mechanism:
         case GaussianRelease():
             return frozenset({Steps(mechanism, None)})

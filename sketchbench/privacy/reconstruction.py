@@ -23,8 +23,7 @@ def reconstruction_bound(mechanism: Mechanism, baseline: Probability) -> float:
         mechanism: Gaussian releases of full batches, whose sensitivity is that for a record that is left out.
         baseline: κ.
 
-    Raises:
-        ValueError: for random batches, whose blow-up function is another.
+    Raises ValueError for random batches, whose blow-up function is another.
 
     >>> from sketchbench.privacy.mechanism import GaussianRelease
     >>> round(reconstruction_bound(GaussianRelease(sensitivity=1.0, sigma=1.0), 0.1), 4)

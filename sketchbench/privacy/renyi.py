@@ -76,9 +76,7 @@ def divergence(t: float, rate: float, sigma: float) -> float:
 
 def lowest(at: Callable[[int], float], low: int, high: int) -> int:
     """The number from `low` to `high` with the least value, of a sequence that falls and then rises.
-
-    ε is such a sequence, as it is a convex function of t divided by t.
-    """
+    ε is such a sequence, as it is a convex function of t divided by t."""
     while low < high:
         middle = (low + high) // 2
         if at(middle) <= at(middle + 1):
@@ -141,9 +139,7 @@ def _log_integrand(y: Numbers, t: float, rate: float, sigma: float) -> Numbers:
 
 def _modes(t: float, rate: float, sigma: float) -> list[float]:
     """The maxima of the density of Q at σ y times (P/Q)^α: solutions of y = α s/σ, where s = q N(1, σ²)/P.
-
-    s grows with y, and is convex up to 1/2, concave above it, so that Newton's method from either end is monotone.
-    """
+    s grows with y, and is convex up to 1/2, concave above it, so that Newton's method from either end is monotone."""
     start = (1 + t) / sigma
     modes = []
     for end, low in ((0.0, True), (start, False)):

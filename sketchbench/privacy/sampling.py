@@ -23,9 +23,8 @@ class Sampling(Checked):
         batch: size of a batch, 1 <= batch <= records; the expected size for `poisson`.
         records: number of a client's records.
 
-    Raises:
-        ValueError: for a batch out of its range, or a full batch that is smaller than `records`.
-        TypeError: for a size that is no integer.
+    Raises ValueError for a batch out of its range, or a full batch that is smaller than `records`. Raises TypeError for
+    a size that is no integer.
     """
 
     kind: Kind
@@ -62,8 +61,7 @@ class Sampling(Checked):
             random: generator.
             shape: leading axes, such as (trials, clients).
 
-        Raises:
-            ValueError: for a negative length in `shape`.
+        Raises ValueError for a negative length in `shape`.
         """
         if any(length < 0 for length in shape):
             raise ValueError(f"shape={shape} of batches must have no length below 0")

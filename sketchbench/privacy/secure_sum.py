@@ -114,9 +114,8 @@ def fit(sums: SecureSum, rows: int, length: int, bits: int, wraps: float) -> Gri
         bits: B.
         wraps: the probability with which any entry of a round's sum, of at most the largest norm, wraps around.
 
-    Raises:
-        ValueError: where B bits are too few for the noise, or for so much of it that sums of discrete Gaussians are
-            close to one.
+    Raises ValueError where B bits are too few for the noise, or for so much of it that sums of discrete Gaussians are
+    close to one.
     """
     beta = SPENT * sums.delta / sums.rounds
     delta = (1 - SPENT) * sums.delta * math.exp(-SPENT * sums.epsilon / 2)

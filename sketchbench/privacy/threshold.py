@@ -23,8 +23,7 @@ def largest_total(delta: float, constant: float = 1.0) -> float:
         delta: 0 < δ < 1.
         constant: 1 or more; 4 pays for a record that is replaced in batches of one.
 
-    Raises:
-        ValueError: for another δ or constant.
+    Raises ValueError for another δ or constant.
 
     >>> round(largest_total(1e-5), 1)
     22.9

@@ -1,8 +1,6 @@
 """Exact ε of the (ε, δ)-private mechanisms that lose the most privacy under composition or sampling.
-
 A lemma about all (ε, δ)-private mechanisms holds for these, so a lemma that claims a smaller ε at the same δ is wrong.
-Probabilities are sums over all outcomes; nothing is sampled.
-"""
+Probabilities are sums over all outcomes; nothing is sampled."""
 
 import math
 from collections.abc import Callable
@@ -34,8 +32,7 @@ def composed_epsilon(each: NonNegative, delta: NonNegative, times: Count, goal: 
     Returns:
         ε; infinite where the bit is revealed with a probability above `goal`.
 
-    Raises:
-        ValueError: for more than 10,000,000 responses.
+    Raises ValueError for more than 10,000,000 responses.
     """
     if times > MOST_TIMES:
         raise ValueError(f"times={times} must be <= {MOST_TIMES:,}, as all numbers of true answers are listed")
@@ -73,9 +70,9 @@ def sampled_epsilon(each: NonNegative, delta: NonNegative, batch: Count, records
 
     Records either count or not; neighbouring data sets replace one record that doesn't by one that does. On a batch
     with j records that count, a counter reveals each with probability δ, and otherwise answers `many` with a
-    probability p_j that grows as fast as (each, 0)-privacy allows: p_{j+1} = min(exp(each) p_j, 1 - exp(-each)
-    (1 - p_j)). So it is (each, δ)-private on the batch. The counters have p_0 = exp(-i each)/(1 + exp(each)) for
-    i = 0, 1, ..., batch.
+    probability p_j that grows as fast as (each, 0)-privacy allows: p_{j+1} = min(exp(each) p_j, 1 - exp(-each) (1 -
+    p_j)). So it is (each, δ)-private on the batch. The counters have p_0 = exp(-i each)/(1 + exp(each)) for i = 0, 1,
+    ..., batch.
 
     Arguments:
         each: ε of a counter on a batch.
@@ -87,8 +84,7 @@ def sampled_epsilon(each: NonNegative, delta: NonNegative, batch: Count, records
     Returns:
         ε; infinite where a record is revealed with a probability above `goal`.
 
-    Raises:
-        ValueError: for a single record, or where the smallest probability of a counter is no float.
+    Raises ValueError for a single record, or where the smallest probability of a counter is no float.
     """
     if not batch >= 1 or records < 2:
         raise ValueError(f"batch={batch} and records={records} must be >= 1 and >= 2")

@@ -39,10 +39,8 @@ class TiedSigns(CountSketch):
 @dataclass(frozen=True)
 class PairwiseSigns(CountSketch):
     """CountSketch with signs that are 3-wise but not 4-wise independent.
-
     They are a random row of a Walsh-Hadamard matrix, times a random sign: the signs of columns i, j, k and l multiply
-    to 1 whenever i ^ j ^ k ^ l = 0.
-    """
+    to 1 whenever i ^ j ^ k ^ l = 0."""
 
     def check(self) -> None:
         super().check()

@@ -50,11 +50,8 @@ class Dense(Sketch):
 
     def _rows_of(self, row: int, rows: int) -> Array:
         """The block that `rows_of` generates, checked: of another shape NumPy might broadcast it, so that operators or
-        rows would share entries.
-
-        Raises:
-            ValueError: for another shape than (T, rows, d).
-            TypeError: for entries that are not real numbers.
+        rows would share entries. Raises ValueError for another shape than (T, rows, d). Raises TypeError for entries
+        that are not real numbers.
         """
         block = self._generate(row, rows)
         shape = (self._stack, rows, self.d)

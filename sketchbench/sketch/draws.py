@@ -62,10 +62,8 @@ class Draws:
 
     def integer_rows(self, stream: int, row: int, rows: int, d: int, bound: int) -> Array:
         """Rows `row` to `row + rows` of T matrices of independent uniform integers, int32, shape (T, rows, d).
-
         Integers are >= 0 and below the bound, uniform to a relative error of bound / 2^32, or bound / 2^64 for a bound
-        above 2^31. Row k does not depend on the number of rows per call; row 0 is `integers`.
-        """
+        above 2^31. Row k does not depend on the number of rows per call; row 0 is `integers`."""
         words = 1 if bound <= WIDE else 2
         self.check(words * d, row + rows, 4 * words * rows * d)
         place = (self.key, stream, self.first, self.operators)

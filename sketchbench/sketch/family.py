@@ -32,10 +32,8 @@ class Family(ABC):
         d: dimension of the vectors, >= 1.
         b: sketch size, >= 1; some families need b <= d.
 
-    Raises:
-        SizeError: for sizes that the family cannot have.
-        ValueError: for d < 1, b < 1, or another parameter out of its range.
-        TypeError: for a size that is not an `int`.
+    Raises SizeError for sizes that the family cannot have. Raises ValueError for d < 1, b < 1, or another parameter out
+    of its range. Raises TypeError for a size that is not an `int`.
     """
 
     random: ClassVar[bool] = True
@@ -79,11 +77,9 @@ class Family(ABC):
         Returns:
             A `Sketch`, to which numbers from `first` on belong.
 
-        Raises:
-            SizeError: for a key, a number or a stack out of its range, and for more random words than the generator
-                has: 2^34 in each of 2^32 rows.
-            MemoryError: for an operator that exceeds the memory that is free.
-            TypeError: for one that is not an `int`, or for `kernels` of another type.
+        Raises SizeError for a key, a number or a stack out of its range, and for more random words than the generator
+        has: 2^34 in each of 2^32 rows. Raises MemoryError for an operator that exceeds the memory that is free. Raises
+        TypeError for one that is not an `int`, or for `kernels` of another type.
         """
         for name, value in (("key", key), ("first", first), ("operators", 1 if operators is None else operators)):
             _integer(name, value)

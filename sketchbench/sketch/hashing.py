@@ -28,10 +28,8 @@ def logarithm(points: int) -> int:
 
 def buckets(draws: Draws, hashing: Hashing, points: int, bound: int, blocks: int = 1) -> Array:
     """A bucket below `bound` for each of `points` items, `blocks` equal blocks one after another: int32 (T, points).
-
     Independent for `full`; 2-wise independent for `polynomial` (song2023 Definition D.5); `logarithm(points)`-wise for
-    `logarithmic`; 2-wise within a block, and independent from block to block, for `rows`.
-    """
+    `logarithmic`; 2-wise within a block, and independent from block to block, for `rows`."""
     if hashing == "full":
         return draws.integers(BUCKETS, points, bound)
     functions = blocks if hashing == "rows" else 1

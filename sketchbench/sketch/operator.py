@@ -89,19 +89,15 @@ class Sketch(ABC):
             x: vectors (..., d), float32 or float64.
             check_finite: whether to look for non-finite entries, which takes a pass over x and one over the result.
 
-        Raises:
-            ValueError: for a wrong length, or a non-finite entry of x.
-            TypeError: for another dtype or kind of array.
-            OverflowError: where sums of finite entries exceed the range of the dtype.
-            MemoryError: where the result exceeds the memory that is free.
+        Raises ValueError for a wrong length, or a non-finite entry of x. Raises TypeError for another dtype or kind of
+        array. Raises OverflowError where sums of finite entries exceed the range of the dtype. Raises MemoryError where
+        the result exceeds the memory that is free.
         """
         return self._evaluate(self._sketch, self.lift(x, self.d, "d", check_finite), x, self.b, check_finite)
 
     def desketch(self, y: Array, *, check_finite: bool = True) -> Array:
         """Rᵀ y along the last axis: (..., b) -> (..., d), with the arguments and errors of `sketch`.
-
-        Where E[RᵀR] = I, `desketch(sketch(x))` is an unbiased estimate of x (song2023 Theorem 4.2).
-        """
+        Where E[RᵀR] = I, `desketch(sketch(x))` is an unbiased estimate of x (song2023 Theorem 4.2)."""
         return self._evaluate(self._desketch, self.lift(y, self.b, "b", check_finite), y, self.d, check_finite)
 
     def project(self, x: Array, *, check_finite: bool = True) -> Array:
@@ -136,11 +132,8 @@ class Sketch(ABC):
 
     def join(self, others: Sequence["Sketch"]) -> "Sketch":
         """A stack of this single operator, and others of its family.
-
-        Raises:
-            TypeError: for a kind of operator that can't be joined.
-            ValueError: for a stack, or an operator of another kind, size or backend.
-        """
+        Raises TypeError for a kind of operator that can't be joined. Raises ValueError for a stack, or an operator of
+        another kind, size or backend."""
         form = (type(self), self.d, self.b, self.kernels.NAME, None)
         if other := [
             one for one in (self, *others) if (type(one), one.d, one.b, one.kernels.NAME, one.operators) != form
@@ -156,24 +149,18 @@ class Sketch(ABC):
 
     def with_workspace(self) -> "Sketch":
         """The same operator with memory for intermediate results, which saves allocations in inner loops.
-
-        The next call of `desketch` may overwrite the result of the last one.
-        """
+        The next call of `desketch` may overwrite the result of the last one."""
         return self
 
     def padded(self) -> "Sketch":
         """The operator without its zero padding: for this operator Q P, with P padding d to n coordinates, Q.
-
         Its domain has n coordinates, and its transpose is not cut to the first d. An operator without padding returns
-        itself.
-        """
+        itself."""
         return self
 
     def materialize(self, dtype: DTypeLike = np.float64) -> Array:
         """R as a dense array of shape (b, d), or (T, b, d) for a stack.
-
-        It costs the application of R or Rᵀ to min(b, d) vectors, and O(T b d) memory.
-        """
+        It costs the application of R or Rᵀ to min(b, d) vectors, and O(T b d) memory."""
         stack = self.operators or 1
         nbytes = stack * self.b * self.d * np.dtype(dtype).itemsize
         sizes.check_memory(self.kernels, nbytes, f"a matrix of shape ({stack}, {self.b}, {self.d})")
@@ -189,9 +176,8 @@ class Sketch(ABC):
         Arguments:
             dtype: float32 or float64.
 
-        Raises:
-            ValueError: for a stack.
-            TypeError: for another dtype; and, when the LinearOperator is applied, for complex vectors.
+        Raises ValueError for a stack. Raises TypeError for another dtype; and, when the LinearOperator is applied, for
+        complex vectors.
         """
         if self.operators is not None:
             raise ValueError(
@@ -342,11 +328,8 @@ def draw_again(
     forms: tuple[str, ...] = (),
 ) -> Sketch:
     """The operator that `Drawn` describes, which a pickle consists of.
-
-    Raises:
-        RuntimeError: where its kernels cannot run here.
-        ValueError: for another form than `padded` and `with_workspace`.
-    """
+    Raises RuntimeError where its kernels cannot run here, and ValueError for another form than `padded` and
+    `with_workspace`."""
     sketch = family.draw(key, operators=operators, first=first, kernels=kernels)
     for form in forms:
         if form not in ("padded", "with_workspace"):

@@ -49,8 +49,7 @@ class Setting(Checked):
         rounds: T.
         dropped: energy that the printed bound leaves out beside G² in its terms of 1/√T; see `with_channel_noise`.
 
-    Raises:
-        ValueError: for fewer rounds than the theorem needs.
+    Raises ValueError for fewer rounds than the theorem needs.
     """
 
     smoothness: Positive
@@ -109,9 +108,7 @@ class Setting(Checked):
     @property
     def with_channel_noise(self) -> "Setting":
         """The corrected setting, with (Q/d)σ² beside G² in the terms of 1/√T, for channel noise of mean 0.
-
-        The step of x̃ in the proof, -ηg(t), lacks (ηQ/d)Φᵀw(t), whose squared norm is η²(Q/d)‖w(t)‖².
-        """
+        The step of x̃ in the proof, -ηg(t), lacks (ηQ/d)Φᵀw(t), whose squared norm is η²(Q/d)‖w(t)‖²."""
         return replace(self, dropped=self.share * self.channel_energy)
 
     @property

@@ -88,9 +88,7 @@ def non_critical(c: Constants) -> tuple[Numbers, Numbers]:
 @checked
 def condition_7_5(low: Positives, high: Positives, a: NonNegatives) -> Numbers:
     """a θ₂/θ₁² for the non-critical constants θ₁ (`low`) and θ₂ (`high`); Theorem 7.5 requires it to be below 1.
-
-    With the constants of Theorem 7.4 it is 2(β + θ₂)θ₂/θ₁² >= 4, since β >= θ₂ >= θ₁; with doubled θ it is >= 2.
-    """
+    With the constants of Theorem 7.4 it is 2(β + θ₂)θ₂/θ₁² >= 4, since β >= θ₂ >= θ₁; with doubled θ it is >= 2."""
     return np.asarray(a * high / low**2)
 
 
@@ -124,10 +122,7 @@ def orthogonal_spectrum(*, d: Count, b: Count) -> ExpectedSpectrum:
 @checked
 def hadamard_spectrum(*, d: Count, b: Count) -> ExpectedSpectrum:
     """For SRHT without padding, with rows sampled without replacement: all singular values are √(d/b).
-
-    Raises:
-        ValueError: for a d that needs padding.
-    """
+    Raises ValueError for a d that needs padding."""
     if d & (d - 1):
         raise ValueError(f"d={d} must be a power of two: with padding, rows of an SRHT are not orthogonal")
     return orthogonal_spectrum(d=d, b=b)
@@ -164,9 +159,7 @@ def _check_rows(d: int, b: int) -> None:
 
 def _all_within(low: int, high: int, d: int, b: int) -> float:
     """The probability that each of b buckets has between `low` and `high` of d columns.
-
-    Sizes are multinomial: independent Poisson numbers, given that their sum is d.
-    """
+    Sizes are multinomial: independent Poisson numbers, given that their sum is d."""
     counts = np.arange(d + 1)
     weights = _poisson(counts, d / b) * ((counts >= low) & (counts <= high))
     power, base, left = np.eye(1, d + 1)[0], weights, b

@@ -1,7 +1,5 @@
 """Bounds of song2023 Lemmas F.3-F.6 on local steps.
-
-Functions take `ClientAverages`, whose entries are numbers or arrays of one shape, and return the same.
-"""
+Functions take `ClientAverages`, whose entries are numbers or arrays of one shape, and return the same."""
 
 import math
 from collections.abc import Sequence

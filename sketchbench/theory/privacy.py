@@ -1,7 +1,5 @@
 """The lemmas on differential privacy of song2023 (Section 6, Appendix H), one function each, and their sources.
-
-A function raises OutOfRangeError where the lemma's condition is not met. Logarithms are natural.
-"""
+A function raises OutOfRangeError where the lemma's condition is not met. Logarithms are natural."""
 
 import math
 from collections.abc import Iterable
@@ -64,9 +62,7 @@ def parallel_composition(guarantees: Iterable[Guarantee]) -> Guarantee:
 @checked
 def advanced_composition(each: Known, times: Count, slack: float) -> Guarantee:
     """The guarantee of k = `times` mechanisms on the same data: √(2k log(1/δ')) ε + 2k ε² and δ' + k δ.
-
-    `slack` is δ' > 0 (song2023 Lemma H.3, for ε <= 1).
-    """
+    `slack` is δ' > 0 (song2023 Lemma H.3, for ε <= 1)."""
     epsilon, delta = each
     _positive(epsilon=epsilon, slack=slack)
     if epsilon > 1:
@@ -78,9 +74,7 @@ def advanced_composition(each: Known, times: Count, slack: float) -> Guarantee:
 @checked
 def classical_composition(each: Known, times: Count, slack: float) -> Guarantee:
     """`advanced_composition` with k ε (exp(ε) - 1) for 2k ε², and for any ε >= 0 (Dwork, Rothblum and Vadhan 2010).
-
-    Raises OutOfRangeError where that is above the largest float.
-    """
+    Raises OutOfRangeError where that is above the largest float."""
     epsilon, delta = each
     _positive(slack=slack)
     if not 0 <= epsilon <= LARGEST_EXPONENT:
@@ -95,9 +89,7 @@ def classical_composition(each: Known, times: Count, slack: float) -> Guarantee:
 @checked
 def sampling_with_replacement(each: Known, batch: Count, records: Count) -> Guarantee:
     """The guarantee of a mechanism on a batch of share p drawn with replacement: 6ε p and exp(6ε p) 4p δ.
-
-    For ε <= 1 and p <= 1/2 (song2023 Lemma H.4).
-    """
+    For ε <= 1 and p <= 1/2 (song2023 Lemma H.4)."""
     epsilon, delta = each
     if epsilon > 1:
         raise OutOfRangeError(f"Lemma H.4 needs ε <= 1, not {epsilon:.4g}; use more noise")
@@ -110,9 +102,7 @@ def sampling_with_replacement(each: Known, batch: Count, records: Count) -> Guar
 @checked
 def amplify_by_sampling(each: Known, share: Share) -> Guarantee:
     """The guarantee of a mechanism on a batch of share p, drawn without replacement or by Poisson sampling.
-
-    log(1 + p(exp(ε) - 1)) and p δ, for any ε (Balle, Barthe and Gaboardi 2018, Theorems 8 and 9).
-    """
+    log(1 + p(exp(ε) - 1)) and p δ, for any ε (Balle, Barthe and Gaboardi 2018, Theorems 8 and 9)."""
     if each.epsilon > LARGEST_EXPONENT:
         amplified = each.epsilon + math.log(share + (1 - share) * math.exp(-each.epsilon))
     else:
@@ -123,9 +113,7 @@ def amplify_by_sampling(each: Known, share: Share) -> Guarantee:
 @checked
 def training_guarantee(each: Known, rounds: Count, local_steps: Count) -> Guarantee:
     """The guarantee of T rounds of K local steps with ε̂ and δ̂ each: √(TK) ε̂ and TK δ̂ (song2023 Theorem 6.2).
-
-    For ε̂ < 1/√K; with T = 1 it is Lemma 6.1.
-    """
+    For ε̂ < 1/√K; with T = 1 it is Lemma 6.1."""
     epsilon, delta = each
     if not epsilon < 1 / math.sqrt(local_steps):
         raise OutOfRangeError(

@@ -46,18 +46,14 @@ def gaussian(g: Vectors, h: Vectors, *, b: Count) -> Vector:
 @checked
 def hashed(g: Vectors, h: Vectors, *, b: Count) -> Vector:
     """AMS, CountSketch and both sparse embeddings with any s: (gᵀh)² + off/b (song2023 Lemmas D.12, D.14, D.15).
-
-    It requires 4-wise independent signs, and E Σ_k R_ki² R_kj² = 1/b for columns i ≠ j.
-    """
+    It requires 4-wise independent signs, and E Σ_k R_ki² R_kj² = 1/b for columns i ≠ j."""
     return np.asarray(_inner(g, h) ** 2 + _off(g, h) / b)
 
 
 @checked
 def sampled_hadamard(g: Vectors, h: Vectors, *, b: Count, replacement: bool = False) -> Vector:
     """SRHT, zero padded to the next power of two n: (gᵀh)² + off/b · (n - b)/(n - 1) (song2023 Lemma D.12).
-
-    With replacement (n - b)/(n - 1) becomes 1.
-    """
+    With replacement (n - b)/(n - 1) becomes 1."""
     n = 1 << (g.shape[-1] - 1).bit_length()
     return np.asarray(_inner(g, h) ** 2 + _off(g, h) / b * sampling.variance_factor(b, n, replacement))
 
@@ -88,9 +84,7 @@ def sampled_cosine(g: Vectors, h: Vectors, *, b: Count, replacement: bool = Fals
 @checked
 def uniform_sampling(g: Vectors, h: Vectors, *, b: Count) -> Vector:
     """Uniform sampling without replacement; song2023 Lemma D.16 bounds it with a = d.
-
-    With u_i = g_i h_i: (gᵀh)² + (d/b)² b(d - b)/(d(d - 1)) (Σu_i² - (Σu_i)²/d).
-    """
+    With u_i = g_i h_i: (gᵀh)² + (d/b)² b(d - b)/(d(d - 1)) (Σu_i² - (Σu_i)²/d)."""
     d, u = g.shape[-1], g * h
     inner = u.sum(axis=-1)
     if d == 1:

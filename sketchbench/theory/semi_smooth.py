@@ -54,10 +54,7 @@ FUNCTIONS: dict[str, Function] = {
 @checked
 def remainder(function: Function, x: Finite, y: Finite) -> Numbers:
     """L(y) - L(x) - L'(x)(y - x), the quantity that semi-smoothness bounds from above.
-
-    Raises:
-        ValueError: for numbers that are not finite, where L is not defined, or too large for a finite remainder.
-    """
+    Raises ValueError for numbers that are not finite, where L is not defined, or too large for a finite remainder."""
     if function.positive and not (np.all(np.asarray(x) > 0) and np.all(np.asarray(y) > 0)):
         raise ValueError(f"x and y must be > 0, where L is defined, and start at {np.min(x)} and {np.min(y)}")
     with np.errstate(over="ignore", invalid="ignore"):

@@ -1,8 +1,6 @@
 """Thresholds of |gᵀRᵀRh - gᵀh| / (‖g‖‖h‖) in the papers' tail bounds, with failure probability δ.
-
 Functions take δ (`delta`), the dimension d (n in the paper) and the sketch size b, and return a threshold. The lemmas
-say that it is exceeded with probability Θ(δ), which claims read as at most 2δ.
-"""
+say that it is exceeded with probability Θ(δ), which claims read as at most 2δ."""
 
 import math
 

@@ -1,7 +1,5 @@
 """Mean squared errors of sketched weight matrices (zhang2021 §5.2, Appendix C). S = Rᵀ has shape (d, s).
-
-Shapes are (n, d) for A, (m, d) for B, (d_out, d) for W_old and W_new, and (r, d) for V; `size` is s.
-"""
+Shapes are (n, d) for A, (m, d) for B, (d_out, d) for W_old and W_new, and (r, d) for V; `size` is s."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,10 +13,8 @@ from sketchbench.measure.numbers import Matrix
 @checked
 def product_error(a: Matrix, b: Matrix, *, size: Count) -> float:
     """E‖ASSᵀBᵀ - ABᵀ‖² for CountSketch, exact (zhang2021 Lemma 5). O(n m d).
-
-    It is (1/s) Σ_ij Σ_{k≠l} (a_ik² b_jl² + a_ik b_jk a_il b_jl), computed as sums over all k and l minus those with
-    k = l.
-    """
+    It is (1/s) Σ_ij Σ_{k≠l} (a_ik² b_jl² + a_ik b_jk a_il b_jl), computed as sums over all k and l minus those with k =
+    l."""
     _check_columns(a=a, b=b)
     all_pairs = (a**2).sum() * (b**2).sum() + ((a @ b.T) ** 2).sum()
     same = 2 * ((a**2).sum(axis=0) * (b**2).sum(axis=0)).sum()
@@ -28,9 +24,7 @@ def product_error(a: Matrix, b: Matrix, *, size: Count) -> float:
 @checked
 def product_variance(a: Matrix, b: Matrix, second_moment: Callable[..., Any], *, size: Count) -> float:
     """E‖ASSᵀBᵀ - ABᵀ‖² for an unbiased sketch, exact: the sum of the variances of all entries; ours.
-
-    `second_moment` is a function of (g, h, b=size), as in `theory.second_moment`; it is evaluated at n m pairs.
-    """
+    `second_moment` is a function of (g, h, b=size), as in `theory.second_moment`; it is evaluated at n m pairs."""
     _check_columns(a=a, b=b)
     total = 0.0
     for row in a:

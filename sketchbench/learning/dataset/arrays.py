@@ -17,8 +17,7 @@ def check_array(name: str, value: Any, dtype: DTypeLike, *axes: str) -> None:
         dtype: its type.
         axes: their names, for the error.
 
-    Raises:
-        ValueError: for anything else, and for a masked array, whose mask would be lost.
+    Raises ValueError for anything else, and for a masked array, whose mask would be lost.
     """
     masked = isinstance(value, np.ma.MaskedArray)
     if isinstance(value, np.ndarray) and not masked and value.dtype == dtype and value.ndim == len(axes):

@@ -1,8 +1,6 @@
 """Checksums for data sets without published ones: a list that is written once and verified at every read.
-
 A flipped bit in a photograph changes pixels and raises no error, so a file without a checksum is not read. The list is
-`SHA256SUMS` in the folder of the data set, in the format that `sha256sum --check` reads.
-"""
+`SHA256SUMS` in the folder of the data set, in the format that `sha256sum --check` reads."""
 
 import hashlib
 import re
@@ -21,8 +19,7 @@ def read_bounded(path: Path, most: int, what: str) -> bytes:
         most: largest number of bytes; no more are read.
         what: name of the data set, with which error messages begin.
 
-    Raises:
-        ValueError: for a file that is larger or cannot be read.
+    Raises ValueError for a file that is larger or cannot be read.
     """
     try:
         with path.open("rb") as file:
@@ -42,8 +39,7 @@ class VerifiedFolder:
         what: name of the data set, for messages.
         command: command that writes the list, for messages.
 
-    Raises:
-        ValueError: for a folder without a list, or a list that cannot be read.
+    Raises ValueError for a folder without a list, or a list that cannot be read.
     """
 
     def __init__(self, folder: Path, what: str, command: str) -> None:
@@ -61,10 +57,7 @@ class VerifiedFolder:
 
     def read(self, path: Path, most: int) -> bytes:
         """Read a file of at most `most` bytes, and verify its checksum.
-
-        Raises:
-            ValueError: for a file that is larger, not in the list, or has another checksum.
-        """
+        Raises ValueError for a file that is larger, not in the list, or has another checksum."""
         content = read_bounded(path, most, self._what)
         checksum = self._sums.get(path.relative_to(self._folder).as_posix())
         if checksum != hashlib.sha256(content).hexdigest():

@@ -46,9 +46,8 @@ def load(root: str | None = None) -> Dataset:
     Arguments:
         root: the data root; see `data_root`.
 
-    Raises:
-        FileNotFoundError: for a missing file; the message names the folder and how to get the file.
-        ValueError: for a file that is damaged, or has no checksum.
+    Raises FileNotFoundError for a missing file; the message names the folder and how to get the file. Raises ValueError
+    for a file that is damaged, or has no checksum.
     """
     base = data_root(root)
     binary, pickled = base / "cifar-10-batches-bin", base / "cifar-10-batches-py"

@@ -46,10 +46,9 @@ class Dataset(Checked):
         test: test samples.
         users: whose each training sample is, a number for each user, int64 (n,); None where that is not known.
 
-    Raises:
-        ValueError: for images, labels or users of another type or shape, or of different numbers, no images, test
-            images of another shape than training images, a label outside 0 to classes - 1, or a pixel above white; the
-            message has the value and its place.
+    Raises ValueError for images, labels or users of another type or shape, or of different numbers, no images, test
+    images of another shape than training images, a label outside 0 to classes - 1, or a pixel above white; the message
+    has the value and its place.
     """
 
     label: str
@@ -123,13 +122,8 @@ class Dataset(Checked):
 
     def check_disjoint(self) -> None:
         """Check that test images are no training images.
-
         Photographs have a few twins by nature, so up to one in a thousand is allowed, and stated in the log. MNIST,
-        digits, and CIFAR-10 as far as we have it have none.
-
-        Raises:
-            ValueError: for more of them.
-        """
+        digits, and CIFAR-10 as far as we have it have none. Raises ValueError for more of them."""
         if not self._shared_images:
             return
         place, twin = self._shared_images[0]
@@ -154,10 +148,7 @@ MakeDataset = Callable[[], Dataset]  # the function that a config of conf/datase
 
 def data_root(root: str | None) -> Path:
     """The folder of all data sets: `root`, else the environment variable, else `data` in the current folder.
-
-    Raises:
-        ValueError: for the home folder, as in `~name/data`, of a user that does not exist.
-    """
+    Raises ValueError for the home folder, as in `~name/data`, of a user that does not exist."""
     place = root or os.environ.get(VARIABLE) or "data"
     try:
         return Path(place).expanduser().absolute()

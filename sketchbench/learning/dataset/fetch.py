@@ -96,9 +96,7 @@ def vouch(name: str, root: str | None = None) -> Path:
     Returns:
         The list of checksums.
 
-    Raises:
-        ValueError: for another name.
-        OSError: where a file is missing, or the list cannot be written.
+    Raises ValueError for another name. Raises OSError where a file is missing, or the list cannot be written.
     """
     choose("dataset", name, VOUCHED)
     folder = data_root(root) / VOUCHED[name]

@@ -36,9 +36,8 @@ def load(root: str | None = None, seed: int = 0, attribute: str | None = None) -
         seed: root of the choice of images.
         attribute: a second attribute of the list, such as Black, whose faces are in classes 2 and 3.
 
-    Raises:
-        FileNotFoundError: for a missing file; the message names the folder and how to get the file.
-        ValueError: for a file that is damaged, or has no checksum.
+    Raises FileNotFoundError for a missing file; the message names the folder and how to get the file. Raises ValueError
+    for a file that is damaged, or has no checksum.
     """
     folder = data_root(root) / "lfw_home"
     names = ["Male"] if attribute is None else ["Male", attribute]
@@ -57,10 +56,7 @@ def load(root: str | None = None, seed: int = 0, attribute: str | None = None) -
 
 def files(folder: Path) -> list[Path]:
     """The list of attributes and all images in the folder of the data set.
-
-    Raises:
-        FileNotFoundError: for a missing list or folder of images.
-    """
+    Raises FileNotFoundError for a missing list or folder of images."""
     _require_files(folder)
     return [folder / ATTRIBUTES, *(folder / IMAGES).glob("*/*.jpg")]
 

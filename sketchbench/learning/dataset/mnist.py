@@ -35,9 +35,8 @@ def load(root: str | None = None) -> Dataset:
     Arguments:
         root: the data root; see `data_root`.
 
-    Raises:
-        FileNotFoundError: for a missing file; the message names the folder and how to get the file.
-        ValueError: for a file that is damaged, or not the official one.
+    Raises FileNotFoundError for a missing file; the message names the folder and how to get the file. Raises ValueError
+    for a file that is damaged, or not the official one.
     """
     folder = data_root(root) / "mnist"
     parts = []

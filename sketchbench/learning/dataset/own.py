@@ -38,9 +38,8 @@ def arrays(path: str, label: str = "", test: Probability = 0.2, seed: Natural = 
         test: without images to test, the share of all images, drawn at random, that are kept for that.
         seed: root of that choice.
 
-    Raises:
-        FileNotFoundError: for a missing file.
-        ValueError: for a file or arrays of another form; the message has the path, the value and the condition.
+    Raises FileNotFoundError for a missing file. Raises ValueError for a file or arrays of another form; the message has
+    the path, the value and the condition.
     """
     place = _existing(Path(path), "file")
     try:
@@ -84,9 +83,8 @@ def pictures(
         test: without folders `train` and `test`, the share of all pictures, drawn at random, that are kept for tests.
         seed: root of that choice.
 
-    Raises:
-        FileNotFoundError: for a missing folder.
-        ValueError: for fewer than two classes, and for a file that is no picture; the message has its path.
+    Raises FileNotFoundError for a missing folder. Raises ValueError for fewer than two classes, and for a file that is
+    no picture; the message has its path.
     """
     top = _existing(Path(path), "folder")
     names = {entry.name for entry in top.iterdir() if entry.is_dir() and not entry.name.startswith(".")}

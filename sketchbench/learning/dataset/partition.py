@@ -20,10 +20,7 @@ MakeParts = Callable[..., Parts]  # what a config of conf/partition makes: a fun
 
 def deal(partition: MakeParts, labels: Labels, seed: int, users: Users = None) -> Parts:
     """The partition of samples with these labels, checked. Where it has a parameter `users`, it gets them, too.
-
-    Raises:
-        ValueError: as `check_parts`, and as the partition.
-    """
+    Raises ValueError as `check_parts`, and as the partition."""
     given = {"users": users} if takes_users(partition) else {}
     parts = partition(labels=labels, seed=seed, **given)
     check_parts(parts, len(labels))
@@ -46,9 +43,8 @@ def check_parts(parts: Any, samples: int) -> None:
         parts: of a partition.
         samples: the number of all samples.
 
-    Raises:
-        ValueError: for no client, a client without a sample, sample numbers that are no plain int64 array or outside
-            0 to samples - 1, and a sample that is given twice; the message has the client, the number and its place.
+    Raises ValueError for no client, a client without a sample, sample numbers that are no plain int64 array or outside
+    0 to samples - 1, and a sample that is given twice; the message has the client, the number and its place.
     """
     if not isinstance(parts, list | tuple):
         raise ValueError(f"partition: a {type(parts).__name__} must be a list of each client's sample numbers")
@@ -97,8 +93,7 @@ def iid(labels: Labels, seed: int, clients: Count, balanced: bool = False) -> Pa
         balanced: whether clients have the same number of samples of each class, up to one (tang2021 §4.2), instead of
             uniformly random samples (zhang2021 §6.2).
 
-    Raises:
-        ValueError: for more clients than samples.
+    Raises ValueError for more clients than samples.
     """
     _check(clients, labels)
     share = len(labels) // clients
@@ -121,8 +116,7 @@ def one_class(labels: Labels, seed: int, clients: Count, samples: Count = 5) -> 
         clients: number of clients.
         samples: samples of each client.
 
-    Raises:
-        ValueError: where a class has too few samples.
+    Raises ValueError where a class has too few samples.
     """
     _check(clients, labels)
     classes = np.unique(labels)
@@ -152,8 +146,7 @@ def dirichlet(labels: Labels, seed: int, clients: Count, alpha: Positive = 0.5) 
         clients: number of clients.
         alpha: parameter of the distribution; the smaller it is, the more the clients differ.
 
-    Raises:
-        ValueError: where a client has no sample.
+    Raises ValueError where a client has no sample.
     """
     _check(clients, labels)
     random = seeds.generator(seed, data="dirichlet", clients=clients)
@@ -183,8 +176,7 @@ def by_user(labels: Labels, seed: int, clients: Count, users: Users = None) -> P
         clients: number of clients.
         users: whose each sample is, integers (n,).
 
-    Raises:
-        ValueError: where that is not known, or for more clients than users.
+    Raises ValueError where that is not known, or for more clients than users.
     """
     _check(clients, labels)
     if users is None:
@@ -210,8 +202,7 @@ def even(labels: Labels, seed: int, partition: MakeParts, samples: Count, users:
         samples: of each client.
         users: for the partition.
 
-    Raises:
-        ValueError: as `deal`, and for a client with fewer samples.
+    Raises ValueError as `deal`, and for a client with fewer samples.
     """
     parts = deal(partition, labels, seed, users)
     fewest = min(map(len, parts))

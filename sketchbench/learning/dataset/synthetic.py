@@ -33,8 +33,7 @@ def load(
         minority: probability of the last class; None makes all classes equally likely.
         seed: root of patterns, labels and noise.
 
-    Raises:
-        ValueError: for a parameter out of its range.
+    Raises ValueError for a parameter out of its range.
     """
     random = seeds.generator(seed, data="synthetic", like=like, classes=classes)
     patterns = _patterns(random, classes, SHAPES[like])

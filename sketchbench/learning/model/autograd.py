@@ -23,10 +23,8 @@ if hasattr(os, "register_at_fork"):
 
 def device_of(kernels: Kernels) -> str:
     """The type of torch device of tensors for these kernels: `cuda` or `cpu`.
-
     On `cuda`, convolutions of float32 are of float32 from then on: by itself cuDNN rounds what they multiply to 11 bits
-    (TF32), as products of matrices don't.
-    """
+    (TF32), as products of matrices don't."""
     if kernels.NAME != "cupy":
         return "cpu"
     torch.backends.cudnn.allow_tf32 = False
@@ -50,8 +48,7 @@ def sketch(operator: Sketch, x: Tensor) -> Tensor:
     Returns:
         (..., b), in the dtype of x, or float32 for x in half precision.
 
-    Raises:
-        TypeError: for a tensor on another device.
+    Raises TypeError for a tensor on another device.
     """
     return _apply(x, operator, operator.sketch, operator.desketch)
 

@@ -1,8 +1,6 @@
 """Client models of double-blind learning, whose layers hold only sketched weights W̃ = W S (zhang2021 §4.2).
-
-A layer computes Z = (X S) W̃ᵀ + bias, so ∂L/∂W̃ = Gᵀ (X S) = Γ, which a client returns, and ∂L/∂X = G W̃ Sᵀ, for
-G = ∂L/∂Z.
-"""
+A layer computes Z = (X S) W̃ᵀ + bias, so ∂L/∂W̃ = Gᵀ (X S) = Γ, which a client returns, and ∂L/∂X = G W̃ Sᵀ, for G =
+∂L/∂Z."""
 
 import torch
 from torch import Tensor, nn

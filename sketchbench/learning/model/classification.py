@@ -24,9 +24,7 @@ class Samples(NamedTuple):
 
 def loss(scores: Tensor, labels: Tensor) -> Tensor:
     """The mean cross-entropy of labels (n,) under the softmax of scores (n, classes).
-
-    A network for two classes may give a single score (n, 1) instead, whose sigmoid is the probability of class 1.
-    """
+    A network for two classes may give a single score (n, 1) instead, whose sigmoid is the probability of class 1."""
     if scores.shape[1] == 1:
         return nn.functional.binary_cross_entropy_with_logits(scores[:, 0], labels.to(scores.dtype))
     return nn.functional.cross_entropy(scores, labels)
@@ -39,9 +37,7 @@ def predict_classes(scores: Tensor) -> Tensor:
 
 def scores(model: nn.Module, images: Tensor) -> Tensor:
     """A model's scores of images in evaluation mode, so without sketches, and without gradients: float32 (n, classes).
-
-    The model's mode is restored.
-    """
+    The model's mode is restored."""
     before = model.training
     model.eval()
     with torch.no_grad():
@@ -65,8 +61,7 @@ def area_under_roc(scores: Tensor, labels: Tensor) -> float:
     Returns:
         The area; 1/2 if a score is not finite, since a network that has overflowed predicts nothing.
 
-    Raises:
-        ValueError: unless there are labels of both classes.
+    Raises ValueError unless there are labels of both classes.
     """
     from sklearn.metrics import roc_auc_score  # an import of 1.4 s, for two classes only
 

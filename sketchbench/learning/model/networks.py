@@ -49,8 +49,7 @@ def cnn(
         pooled: whether each convolution is followed by the maximum over 2 × 2 pixels.
         hidden: units of the dense layers.
 
-    Raises:
-        ValueError: for images too small for these convolutions, and for lists of other lengths.
+    Raises ValueError for images too small for these convolutions, and for lists of other lengths.
     """
     body: list[nn.Module] = []
     channels = shape[0]

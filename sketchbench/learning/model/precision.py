@@ -15,9 +15,7 @@ def precision_context(precision: Precision, device: torch.device | str) -> Abstr
 
     bfloat16 is torch's autocast: up to 5 times as fast on processors with bfloat16 products (with images in the
     channels-last layout), and no faster on others. Casts of weights are not cached, so that weights may change inside.
-
-    Raises:
-        ValueError: for another precision.
+    Raises ValueError for another precision.
     """
     choose("precision", precision, get_args(Precision))
     if precision == "float32":

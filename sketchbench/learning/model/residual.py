@@ -49,8 +49,7 @@ def residual(
         blocks: number of residual blocks.
         dropout: probability that a unit is dropped.
 
-    Raises:
-        ValueError: for another family, and a number out of its range.
+    Raises ValueError for another family, and a number out of its range.
     """
     if family is not None and not isinstance(family, Identity):
         raise ValueError(

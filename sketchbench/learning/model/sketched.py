@@ -157,10 +157,8 @@ def layer_key(key: int, name: str) -> int:
 
 
 def resize(family: Family, d: int) -> Family:
-    """The family for d inputs with the same share b/d; b is rounded down, and at least 1.
-
-    Raises:
-        SizeError: for a share above 1, with which a layer would not be compressed.
+    """The family for d inputs with the same share b/d; b is rounded down, and at least 1. Raises SizeError for a share
+    above 1, with which a layer would not be compressed.
 
     >>> from sketchbench.sketch.count_sketch import CountSketch
     >>> resize(CountSketch(784, 392), 25)

@@ -34,8 +34,7 @@ def gradient(
     Returns:
         The gradient, flat (p * classes,).
 
-    Raises:
-        ValueError: for features, labels and weights that don't fit together, or that are not finite.
+    Raises ValueError for features, labels and weights that don't fit together, or that are not finite.
     """
     check_matrix("features", features)
     check_array("labels", labels, np.int64, "samples")
@@ -72,9 +71,8 @@ class Logistic(EmpiricalRisk):
             random.
         held_out: number of samples that no client has, for `accuracy`.
 
-    Raises:
-        ValueError: for a parameter out of its range, or more clients than samples.
-        FloatingPointError: where Newton's method does not converge.
+    Raises ValueError for a parameter out of its range, or more clients than samples. Raises FloatingPointError where
+    Newton's method does not converge.
     """
 
     record_bound = 2**0.5
@@ -151,11 +149,7 @@ class Logistic(EmpiricalRisk):
         return self._features[clients, places], self._targets[clients, places], xp.take_along_axis(shares, places, -1)
 
     def accuracy(self, w: Array) -> Array:
-        """The accuracy on the held-out samples, for weights (..., d): (...).
-
-        Raises:
-            ValueError: for held_out=0.
-        """
+        """The accuracy on the held-out samples, for weights (..., d): (...). Raises ValueError for held_out=0."""
         features, labels = self._held
         if not len(labels):
             raise ValueError("held_out=0 leaves no samples for an accuracy; hold some out")

@@ -58,8 +58,7 @@ class Network(Problem):
             over the training images.
         precision: see `model.precision`.
 
-    Raises:
-        ValueError: for a parameter out of its range, or a batch larger than the samples of some client.
+    Raises ValueError for a parameter out of its range, or a batch larger than the samples of some client.
     """
 
     @checked
@@ -124,11 +123,7 @@ class Network(Problem):
         return self._rows(w, lambda row, _: self._slope(row, self._parts))
 
     def stochastic_gradients(self, w: Array, random: np.random.Generator) -> Array:
-        """As in `Problem`.
-
-        Raises:
-            FloatingPointError: for a gradient that is not finite, after a divergence.
-        """
+        """As in `Problem`. Raises FloatingPointError for a gradient that is not finite, after a divergence."""
         gradients = []
         for weights in w:
             clients, batches, dropout = self._draw(random)
@@ -141,10 +136,7 @@ class Network(Problem):
 
     def stochastic_gradient(self, w: Array, random: np.random.Generator) -> Array:
         """As in `Problem`, with the same batches as `stochastic_gradients` and other dropout.
-
-        Raises:
-            FloatingPointError: as `stochastic_gradients`.
-        """
+        Raises FloatingPointError as `stochastic_gradients`."""
 
         if self._stacked:
             return self._finite(self.slopes(w, self.stack([self.draw(random) for _ in w])))

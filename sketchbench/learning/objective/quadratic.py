@@ -26,8 +26,7 @@ class Quadratic(Diagonal):
         heterogeneity: root mean square distance of the x_c from a common point, which is at root mean square distance 1
             from w⁰ = 0; with 0 all clients have the same minimum.
 
-    Raises:
-        ValueError: for a parameter out of its range.
+    Raises ValueError for a parameter out of its range.
     """
 
     @checked

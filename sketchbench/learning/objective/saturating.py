@@ -28,8 +28,7 @@ class Saturating(Objective):
         distance: distance of the common point from w⁰ = 0, in each coordinate. f_c is steepest at |r| = 1/√3, and
             concave beyond.
 
-    Raises:
-        ValueError: for a parameter out of its range.
+    Raises ValueError for a parameter out of its range.
     """
 
     GRID = 4001

@@ -16,8 +16,8 @@ class SparseGradients(Diagonal):
 
     The mean A of all A_c has the diagonal exp(-j / decay) + floor in the active coordinates j = 1, ..., `active`, where
     a client's curvatures are normal around it with variance 1 - 1/N, often negative: f is convex, the f_c are not. In
-    other coordinates A, every A_c and w* are 0. A client's stochastic gradient has the noise
-    `smooth` A u + `spikes` b⊙v, with u and v standard normal and b Bernoulli of rate `spike_rate`.
+    other coordinates A, every A_c and w* are 0. A client's stochastic gradient has the noise `smooth` A u + `spikes`
+    b⊙v, with u and v standard normal and b Bernoulli of rate `spike_rate`.
 
     Gradients are nearly sparse, since large curvatures and spikes are few. All constants are exact; those of f itself
     are `mean_smoothness` and `mean_convexity`.
@@ -34,8 +34,7 @@ class SparseGradients(Diagonal):
         spike_rate: probability of a spike in an entry (p_b).
         active: number of active coordinates; None for all.
 
-    Raises:
-        ValueError: for a parameter out of its range.
+    Raises ValueError for a parameter out of its range.
     """
 
     @checked

@@ -155,11 +155,7 @@ class StackedPerceptron:
             first = last + outputs
 
     def _run(self, layers: Sequence[tuple[Array, Array]], batches: Batches, projections: Projections) -> _Pass:
-        """Run a forward and a backward pass.
-
-        Raises:
-            ValueError: for the projection of a bias.
-        """
+        """Run a forward and a backward pass. Raises ValueError for the projection of a bias."""
         xp, trials = self.kernels.xp, len(batches.labels)
         if any(projection is not None for projection in projections[1::2]):
             raise ValueError("a bias has no inputs, so its projection must be None; project matrices only")
@@ -201,10 +197,7 @@ class StackedPerceptron:
 @checked
 def perceptron(kernels: Kernels, make: MakeModel, shape: Shape, classes: Count) -> StackedPerceptron:
     """The stacked form of the network that `make` makes, for images of this shape.
-
-    Raises:
-        ValueError: for another network than dense layers with ReLU between them.
-    """
+    Raises ValueError for another network than dense layers with ReLU between them."""
     model = make(shape=shape, classes=classes)
     if not is_perceptron(model):
         raise ValueError(

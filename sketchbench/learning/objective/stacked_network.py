@@ -52,10 +52,7 @@ class StackedNetwork:
         self, w: Array, batches: Batches, clip: float | None = None, projections: Projections | None = None
     ) -> Array:
         """As of `StackedPerceptron`. O(T C B d); with `clip` it takes C B d numbers of memory.
-
-        Raises:
-            ValueError: for projections, which dense layers only have.
-        """
+        Raises ValueError for projections, which dense layers only have."""
         if any(one is not None for one in projections or ()):
             raise ValueError("layers are projected in perceptrons only; leave sketched_layers out, or take model=mlp")
         if clip is not None and not clip > 0:
@@ -125,11 +122,8 @@ class StackedNetwork:
 @checked
 def stacked(kernels: Kernels, make: MakeModel, shape: Shape, classes: Count) -> StackedPerceptron | StackedNetwork:
     """The stacked form of the network that `make` makes, for images of this shape: of a perceptron the fast one.
-
-    Raises:
-        ValueError: for a network in which the score of an image depends on other images or on chance, as with batch
-            normalisation or dropout: records have no gradients of their own there.
-    """
+    Raises ValueError for a network in which the score of an image depends on other images or on chance, as with batch
+    normalisation or dropout: records have no gradients of their own there."""
     model = initialise(lambda: make(shape=shape, classes=classes), 0)
     if is_perceptron(model):
         return perceptron_of(kernels, model)

@@ -72,9 +72,7 @@ def apply_method(stack: Sketch, name: str, vectors: NDArray[Any], dtype: Any = n
 
 def check(subject: Subject, first: int, count: int) -> Faults:
     """The faults of operators `first`, ..., `first + count - 1`, checked as one stack.
-
-    It costs about six times as much as applying R and Rᵀ to d + b vectors.
-    """
+    It costs about six times as much as applying R and Rᵀ to d + b vectors."""
     stack = subject.family.draw(subject.key, operators=count, first=first, kernels=subject.kernels)
     random = subject.random("vectors")
     x, y = vectors(subject.d, random), vectors(subject.b, random)

@@ -1,8 +1,6 @@
 """Draws the same operators in another process, with other hash seeds and another number of threads, on NumPy kernels.
-
 `matrices` starts `python -m sketchbench.sketch.contract.elsewhere`, which reads a family, a key and a count from stdin
-and writes the matrices to stdout, pickled.
-"""
+and writes the matrices to stdout, pickled."""
 
 import os
 import pickle
@@ -19,10 +17,7 @@ ENVIRONMENT = {"PYTHONHASHSEED": "4711", "NUMBA_NUM_THREADS": "2", "OMP_NUM_THRE
 
 def matrices(subject: Subject, count: int) -> Floats:
     """The first operators of a subject, drawn in a new process: (count, b, d).
-
-    Raises:
-        ValueError: where the family can't be drawn there, with the last line of the other process's errors.
-    """
+    Raises ValueError where the family can't be drawn there, with the last line of the other process's errors."""
     request = (subject.family, subject.key, count)
     try:  # sys.path first: the module of the family may be found on it only
         question = pickle.dumps(sys.path) + pickle.dumps(request)

@@ -73,10 +73,8 @@ class Independence:
 
     def in_stack(self) -> Dependence:
         """The dependence of operators t and t + lag of a key.
-
         Every operator is in one pair only, so that pairs are independent of one another: t is in the first half (phase
-        0) or the second half (phase 1) of each 2 lag numbers.
-        """
+        0) or the second half (phase 1) of each 2 lag numbers."""
         if not self.scale.used.size:
             return self._equal()
         half = 2 * self.trials
@@ -166,10 +164,8 @@ def key_changes(key: int) -> Iterator[tuple[int, str]]:
 
 def share_equal(one: Floats, other: Floats) -> float:
     """The share of operators t that are equal in two stacks (T, b, d), beyond chance.
-
     Chance is the share of operators t that equal operator t - 1 of the other stack. Where that is above CONSTANT, the
-    family is constant, and nothing is subtracted.
-    """
+    family is constant, and nothing is subtracted."""
     same, chance = (float((one == two).all(axis=(1, 2)).mean()) for two in (other, np.roll(other, 1, axis=0)))
     return same - chance if chance <= CONSTANT else same
 
@@ -188,9 +184,7 @@ def repeat_flags(results: Floats) -> Floats:
 
 def few_operators(one: Floats, other: Floats) -> bool:
     """Whether two groups of operators, results (S, b) and (T, b) as for `repeat_flags`, have an operator in common.
-
-    If their keys and numbers have nothing in common, the family has so few operators that some repeat by chance.
-    """
+    If their keys and numbers have nothing in common, the family has so few operators that some repeat by chance."""
     order, near = _neighbours(np.concatenate([one, other]))
     ours = order < len(one)
     group = np.concatenate([[0], np.cumsum(~near)])

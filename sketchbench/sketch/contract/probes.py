@@ -58,9 +58,7 @@ def matrix_of(sketch: Sketch) -> Floats:
 
 def vectors(length: int, random: np.random.Generator) -> Floats:
     """Test vectors (N, length): nine dense ones and then unit vectors, all of them or, for long vectors, a sample.
-
-    The dense ones have sizes from 1e-6 to 1e6, zeros, entries of mixed sizes, or equal entries.
-    """
+    The dense ones have sizes from 1e-6 to 1e6, zeros, entries of mixed sizes, or equal entries."""
     normal = random.standard_normal((7, length))
     kinds = [
         normal[0],

@@ -80,9 +80,7 @@ class Signals(NamedTuple):
 
     def length(self, numerator: Array, denominator: Array) -> Array:
         """The length of a step, numerator / denominator, as a column (N, 1).
-
-        The denominator is ‖Φ direction‖₂². Where that is no more than rounding error beside ‖y‖₂², the length is 0.
-        """
+        The denominator is ‖Φ direction‖₂². Where that is no more than rounding error beside ‖y‖₂², the length is 0."""
         negligible = (NEGLIGIBLE * np.finfo(denominator.dtype).eps) ** 2 * self.energy
         counts = denominator > negligible
         return (numerator * counts / (denominator + ~counts))[:, None]
@@ -170,9 +168,7 @@ class Iterative(Recovery):
 
     def _point(self, phi: Sketch, signals: Signals, g: Iterate) -> Point:
         """The point from which the next step starts, given the new iterate g: g itself, unless overridden.
-
-        `signals.g`, the last iterate, may be overwritten.
-        """
+        `signals.g`, the last iterate, may be overwritten."""
         return Point(((g.at, g.values),), g.residual)
 
 

@@ -60,10 +60,9 @@ class Recovery(Checked, ABC):
         Returns:
             Estimates with the leading axes of y, and their iterations.
 
-        Raises:
-            ValueError: for k > d, a wrong length, other than T first entries, or a non-finite measurement.
-            TypeError: for another kind of array, or a sketch that this recovery cannot decode.
-            OverflowError: where an estimate, or the norm of a residual, exceeds the range of the dtype.
+        Raises ValueError for k > d, a wrong length, other than T first entries, or a non-finite measurement. Raises
+        TypeError for another kind of array, or a sketch that this recovery cannot decode. Raises OverflowError where an
+        estimate, or the norm of a residual, exceeds the range of the dtype.
         """
         if not hasattr(sketch, "lift"):
             made = f"{type(sketch).__module__}.{type(sketch).__name__}"
