@@ -1,6 +1,5 @@
-"""The columns of rows and tables: name, type, meaning and unit of each.
-Add a new column here. This module is no part of a run's signature (see `run.signature`), since nothing in it changes a
-number: words can change, and columns can be added, without any run being made again."""
+"""The columns of rows and tables: name, type, meaning and unit of each. Add new columns here. A run's signature omits
+this module (see `run.signature`): it changes no number."""
 
 from enum import StrEnum
 from typing import Any
@@ -8,13 +7,13 @@ from typing import Any
 from sketchbench.base.parameters import did_you_mean
 
 CONTROLS = "control/"  # prefix of the names of negative controls
-TRIALS_THERE = "trials there"  # quantity of the row that the table adds if trials that are runs are missing
+TRIALS_THERE = "trials there"  # quantity of the table's extra row when planned trials are missing
 
 
 class Column(StrEnum):
-    """A column: its name, the type of its values, its meaning and its unit ("" for none).
-    Columns from CASE to SHARE are the axes, which distinguish comparisons of one method; names of comparisons list
-    their values in this order."""
+    """A column: its name, the type of its values, its meaning and its unit ("" for none). The columns from CASE to
+    SHARE are the axes, which distinguish comparisons of one method; names of comparisons list their values in this
+    order."""
 
     meaning: str
     unit: str
@@ -120,9 +119,8 @@ AXES = _ORDER[_ORDER.index(Column.CASE) : _ORDER.index(Column.SHARE) + 1]
 
 
 def check_value(name: str, value: Any) -> None:
-    """Check that a value may stand in a column.
-    Raises ValueError for a column that `Column` does not list. Raises TypeError for a value that is not of the column's
-    type; an int will do for a float."""
+    """Raise ValueError for a column that `Column` does not list, TypeError for a value of another type than the
+    column's; an int will do for a float."""
     if name not in COLUMNS:
         meant = did_you_mean(name, COLUMNS)
         raise ValueError(f"column {name} is unknown; add it, with its meaning, to {__name__}.Column{meant}")

@@ -1,5 +1,4 @@
-"""Confidence intervals with a stated error rate.
-`error` is always the probability that the true value lies outside the interval, on either side."""
+"""Confidence intervals. `error` is the probability that the true value lies outside the interval, on either side."""
 
 from typing import NamedTuple
 
@@ -19,20 +18,19 @@ class Interval(NamedTuple):
 
 
 def normal_quantile(error: float) -> float:
-    """z such that a standard normal variable lies outside [-z, z] with probability `error`."""
+    """The z with which a standard normal variable lies outside [-z, z] with probability `error`."""
     return float(-special.ndtri(_half(error)))
 
 
 def student_quantile(error: float, freedom: int) -> float:
-    """t such that Student's t with `freedom` degrees of freedom lies outside [-t, t] with probability `error`."""
+    """The t with which Student's t with `freedom` degrees of freedom lies outside [-t, t] with probability `error`."""
     if not freedom >= 1:
         raise ValueError(f"freedom={freedom} must be >= 1")
     return float(-special.stdtrit(freedom, _half(error)))
 
 
 def _half(error: float) -> float:
-    """error/2, the probability that the true value lies beyond a given end of the interval.
-    Raises ValueError for an error that is no probability."""
+    """The probability error/2 of either side. Raises ValueError for an error that is not a probability."""
     if not 0 < error < 1:
         raise ValueError(f"error rate {error} must satisfy 0 < error < 1")
     return error / 2
@@ -44,8 +42,8 @@ def mean_interval(
     """The confidence interval of a mean over independent trials, corrected for skewness.
 
     Hall's transformed t statistic (Hall 1992, Journal of the Royal Statistical Society B 54) removes the first-order
-    effect of skewness, which spoils normal intervals far out in the tail, where simultaneous intervals end (4 to 5
-    standard errors). The quantile is Student's, so that intervals of few normal values are exact.
+    effect of skewness, which spoils normal intervals at the ends of simultaneous intervals (4 to 5 standard errors).
+    The quantile is Student's, so that intervals of few normal values are exact.
 
     Arguments:
         mean: mean over the trials.
@@ -53,10 +51,10 @@ def mean_interval(
         skewness: skewness over the trials.
         trials: number of trials, >= 2.
         error: probability that the interval misses the true mean.
-        scale: size of the quantity. Its rounding error widens the interval, so that a constant quantity can be compared
-            with its exact value.
+        scale: size of the quantity; its rounding error widens the interval, as constants are compared with exact
+            values.
 
-    Raises ValueError for fewer than 2 trials, a negative sd, a number that is not finite, or an error that is no
+    Raises ValueError for fewer than 2 trials, a negative sd, a non-finite number, or an error that is not a
     probability.
     """
     check_finite("mean, sd, skewness and scale", [mean, sd, skewness, scale])
@@ -69,7 +67,7 @@ def mean_interval(
     rounding = ROUNDING * max(abs(mean), scale)
 
     def deviation(x: float) -> float:
-        """The studentised mean whose transformed value is x."""
+        """The studentised mean with the transformed value x."""
         g = skewness / np.sqrt(trials)
         if abs(g) < 1e-6:
             return x
@@ -82,15 +80,8 @@ def mean_interval(
 
 
 def proportion_interval(successes: int, trials: int, *, error: float) -> Interval:
-    """The Clopper-Pearson interval of a probability, which misses it with probability at most `error`.
-
-    Arguments:
-        successes: number of trials in which the event happened.
-        trials: number of trials.
-        error: probability that the interval misses the true probability.
-
-    Raises ValueError for more successes than trials, or no trials, or an error that is no probability.
-    """
+    """The Clopper-Pearson interval of a probability from a number of successes; it misses with probability at most
+    `error`. Raises ValueError for more successes than trials, no trials, or an error that is not a probability."""
     if not 0 < error < 1:
         raise ValueError(f"error={error} must be > 0 and < 1")
     if not 0 <= successes <= trials or trials < 1:
@@ -113,9 +104,8 @@ class Slope(NamedTuple):
 
 @checked
 def log_slope(x: Sample, mean: Finite, standard_error: Finite, *, error: float) -> Slope:
-    """The least-squares slope of log(mean) over log(x), with an interval from the standard errors of the means.
-
-    The interval covers noise in the means, not deviations from a power law.
+    """The least-squares slope of log(mean) over log(x), with an interval from the standard errors of the means. The
+    interval covers noise in the means, not deviations from a power law.
 
     Arguments:
         x: abscissae, positive (points,).
@@ -123,8 +113,8 @@ def log_slope(x: Sample, mean: Finite, standard_error: Finite, *, error: float) 
         standard_error: standard errors of the means (points,).
         error: probability that the interval misses the true slope.
 
-    Raises ValueError for fewer than 2 points, or values that are not positive; for equal abscissae alone, a negative
-    standard error, or another shape.
+    Raises ValueError for fewer than 2 points, equal abscissae alone, values that are not positive, a negative standard
+    error, or another shape.
     """
     if not (x.ndim == 1 and x.shape == mean.shape == standard_error.shape and (standard_error >= 0).all()):
         shapes = f"{x.shape}, {mean.shape} and {standard_error.shape}"

@@ -27,9 +27,8 @@ def sparsity(x: Real) -> Vectors:
 
 @checked
 def tail_constants(errors: Real, x: Real, k: Count) -> Vectors:
-    """A lower bound of the constant C_s of tang2021 Lemma 2 from each recovery, (...).
-
-    It is the smallest C with error <= (C + 1)‖x - x^[k]‖₂ + C/√k ‖x - x^[k]‖₁.
+    """A lower bound (...) of the constant C_s of tang2021 Lemma 2 from each recovery: the smallest C with error <= (C +
+    1)‖x - x^[k]‖₂ + C/√k ‖x - x^[k]‖₁.
 
     Arguments:
         errors: ‖estimate - x‖₂ (...).
