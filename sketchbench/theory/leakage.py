@@ -69,7 +69,7 @@ def semi_smoothness_printed(c: Constants) -> tuple[Numbers, Numbers]:
 
 
 def semi_smoothness(c: Constants) -> tuple[Numbers, Numbers]:
-    """(a, b) of semi-smoothness with b = τ²β², which the proof of Lemma J.4 shows."""
+    """(a, b) of semi-smoothness with b = τ²β², as the proof of Lemma J.4 shows."""
     a, b = semi_smoothness_printed(c)
     return a, b * c.lipschitz
 
@@ -87,8 +87,8 @@ def non_critical(c: Constants) -> tuple[Numbers, Numbers]:
 
 @checked
 def condition_7_5(low: Positives, high: Positives, a: NonNegatives) -> Numbers:
-    """a θ₂/θ₁² for the non-critical constants θ₁ (`low`) and θ₂ (`high`); Theorem 7.5 requires it to be below 1.
-    With the constants of Theorem 7.4 it is 2(β + θ₂)θ₂/θ₁² >= 4, since β >= θ₂ >= θ₁; with doubled θ it is >= 2."""
+    """a θ₂/θ₁² for the non-critical constants θ₁ (`low`) and θ₂ (`high`); Theorem 7.5 needs it below 1. With the
+    constants of Theorem 7.4 it is 2(β + θ₂)θ₂/θ₁² >= 4, since β >= θ₂ >= θ₁; with doubled θ it is >= 2."""
     return np.asarray(a * high / low**2)
 
 
@@ -121,8 +121,8 @@ def orthogonal_spectrum(*, d: Count, b: Count) -> ExpectedSpectrum:
 
 @checked
 def hadamard_spectrum(*, d: Count, b: Count) -> ExpectedSpectrum:
-    """For SRHT without padding, with rows sampled without replacement: all singular values are √(d/b).
-    Raises ValueError for a d that needs padding."""
+    """For SRHT with rows sampled without replacement: all singular values are √(d/b). Raises ValueError for a d that
+    needs padding."""
     if d & (d - 1):
         raise ValueError(f"d={d} must be a power of two: with padding, rows of an SRHT are not orthogonal")
     return orthogonal_spectrum(d=d, b=b)
@@ -130,9 +130,8 @@ def hadamard_spectrum(*, d: Count, b: Count) -> ExpectedSpectrum:
 
 @checked
 def count_sketch_spectrum(*, d: Count, b: Count) -> ExpectedSpectrum:
-    """For CountSketch, whose R Rᵀ is diagonal with the numbers of columns in the b buckets.
-
-    Exact, from the distributions of the fullest and the emptiest bucket. O(d² log b) for each likely size of these.
+    """For CountSketch, exact: R Rᵀ is diagonal with the numbers of columns in the b buckets. O(d² log b) for each
+    likely size of the fullest and the emptiest bucket, whose distributions it uses.
 
     >>> spectrum = count_sketch_spectrum(d=2, b=2)  # the two columns meet with probability 1/2
     >>> round(spectrum.deficient, 9), round(spectrum.rank, 9), round(spectrum.smallest, 9)
@@ -158,8 +157,7 @@ def _check_rows(d: int, b: int) -> None:
 
 
 def _all_within(low: int, high: int, d: int, b: int) -> float:
-    """The probability that each of b buckets has between `low` and `high` of d columns.
-    Sizes are multinomial: independent Poisson numbers, given that their sum is d."""
+    """The probability that each of b buckets has `low` to `high` of d columns: Poisson numbers, given their sum d."""
     counts = np.arange(d + 1)
     weights = _poisson(counts, d / b) * ((counts >= low) & (counts <= high))
     power, base, left = np.eye(1, d + 1)[0], weights, b

@@ -1,5 +1,5 @@
-"""Bounds of song2023 Lemmas F.3-F.6 on local steps.
-Functions take `ClientAverages`, whose entries are numbers or arrays of one shape, and return the same."""
+"""Bounds of song2023 Lemmas F.3-F.6 on local steps. Functions take `ClientAverages`, of numbers or arrays of one shape,
+and return the same."""
 
 import math
 from collections.abc import Sequence
@@ -31,8 +31,7 @@ class ClientAverages(NamedTuple):
 
 
 def _check(*path: ClientAverages, eta: float = 1.0) -> None:
-    """Raise ValueError unless there are averages, all finite and none negative that can't be, and η > 0; TypeError for
-    an η that is no number."""
+    """Raise ValueError unless averages are finite, >= 0 if they must be, and η > 0; TypeError for another type of η."""
     if not path:
         raise ValueError("the path of local steps is empty, and must have one at least")
     if isinstance(eta, bool):

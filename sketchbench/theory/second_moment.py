@@ -1,9 +1,8 @@
 """Exact second moments E[(gᵀRᵀRh)²] of families, one function each, and the papers' bound.
 
 Functions take g and h, float64 (..., d), and the sketch size b, and return float64 (...). The papers only bound these
-moments; an equality also reveals a wrong scale, or a hash with too little independence. Formulas are written with
-
-    base = ‖g‖²‖h‖² + (gᵀh)²    and    off = base - 2 Σ g_i² h_i².
+moments; an equality also reveals a wrong scale, or a hash with too little independence. Abbreviations: base = ‖g‖²‖h‖²
++ (gᵀh)² and off = base - 2 Σ g_i² h_i².
 """
 
 import numpy as np
@@ -45,8 +44,8 @@ def gaussian(g: Vectors, h: Vectors, *, b: Count) -> Vector:
 
 @checked
 def hashed(g: Vectors, h: Vectors, *, b: Count) -> Vector:
-    """AMS, CountSketch and both sparse embeddings with any s: (gᵀh)² + off/b (song2023 Lemmas D.12, D.14, D.15).
-    It requires 4-wise independent signs, and E Σ_k R_ki² R_kj² = 1/b for columns i ≠ j."""
+    """AMS, CountSketch and both sparse embeddings with any s: (gᵀh)² + off/b (song2023 Lemmas D.12, D.14, D.15). It
+    needs 4-wise independent signs, and E Σ_k R_ki² R_kj² = 1/b for columns i ≠ j."""
     return np.asarray(_inner(g, h) ** 2 + _off(g, h) / b)
 
 
