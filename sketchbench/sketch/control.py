@@ -38,9 +38,8 @@ class TiedSigns(CountSketch):
 
 @dataclass(frozen=True)
 class PairwiseSigns(CountSketch):
-    """CountSketch with signs that are 3-wise but not 4-wise independent.
-    They are a random row of a Walsh-Hadamard matrix, times a random sign: the signs of columns i, j, k and l multiply
-    to 1 whenever i ^ j ^ k ^ l = 0."""
+    """CountSketch with signs that are 3-wise but not 4-wise independent: a random row of a Walsh-Hadamard matrix, times
+    a random sign. The signs of columns i, j, k and l multiply to 1 whenever i ^ j ^ k ^ l = 0."""
 
     def check(self) -> None:
         super().check()
@@ -68,7 +67,7 @@ class _Nothing(Sketch):
 
 @dataclass(frozen=True)
 class Zero(Family):
-    """R = 0: all messages are 0, and a training that follows them stands still."""
+    """R = 0: all messages are 0, and a training that follows them does not move."""
 
     random: ClassVar[bool] = False
 
@@ -108,7 +107,7 @@ class _FewRows(Sketch):
 
 @dataclass(frozen=True)
 class QuarterCountSketch(Family):
-    """CountSketch in the first quarter of the rows, the others being 0: unbiased, with four times the variance."""
+    """CountSketch in the first quarter of the rows, and zeros in the others: unbiased, with four times the variance."""
 
     hashing: Hashing = "full"
 
@@ -119,7 +118,7 @@ class QuarterCountSketch(Family):
 
 @dataclass(frozen=True)
 class QuarterSampling(Family):
-    """Uniform sampling of b/4 coordinates, all other rows being 0: unbiased, with a larger variance."""
+    """Uniform sampling of b/4 coordinates, and zeros in the other rows: unbiased, with a larger variance."""
 
     def check(self) -> None:
         UniformSampling(self.d, self.b)
@@ -130,7 +129,7 @@ class QuarterSampling(Family):
 
 
 class _Quarter(Family):
-    """Before a family in the order of bases: that family in the first quarter of the rows, the others being 0."""
+    """Put before a family among the bases: that family in the first quarter of the rows, and zeros in the others."""
 
     def _draw(self, draws: Draws) -> Any:  # for mypy also what the other bases promise
         return _FewRows(super(_Quarter, self._few())._draw(draws), self.b)  # type: ignore[safe-super]
@@ -156,7 +155,7 @@ class QuarterHadamard(_Quarter, SubsampledHadamard):
 
 @dataclass(frozen=True)
 class QuarterSparse(_Quarter, SparseEmbedding):
-    """Sparse embedding I with a quarter of the rows and of the nonzeros per column: unbiased, with four times the
+    """Sparse embedding I with a quarter of the rows and of the nonzeros per column: unbiased, four times the
     variance."""
 
     def _few(self) -> Self:

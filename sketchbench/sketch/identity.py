@@ -28,12 +28,7 @@ class _Unchanged(Sketch):
 
 @dataclass(frozen=True)
 class Identity(Family):
-    """R = I, without compression or randomness: the baseline of comparisons.
-
-    Arguments:
-        d: dimension of the vectors, >= 1.
-        b: sketch size, which must be d.
-    """
+    """R = I, without compression or randomness, with b = d: the baseline of comparisons."""
 
     random: ClassVar[bool] = False
 

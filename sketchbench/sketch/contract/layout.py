@@ -1,4 +1,4 @@
-"""Checks that results don't depend on the memory layout of vectors, and that arguments and old results stay as is."""
+"""Checks that results don't depend on the memory layout of vectors, and that arguments and old results don't change."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,9 +13,8 @@ FEW = 6  # vectors, also arranged as 2 x 3
 
 
 def check(stack: Sketch, name: str, vectors: Floats, results: Floats, sizes: Floats, terms: int) -> Floats:
-    """The largest error of each operator for vectors in other memory layouts, in units of rounding, (T,).
-
-    An operator that changes its argument or an earlier result gets the largest error, MOST.
+    """The largest error of each operator for vectors in other memory layouts, in units of rounding, (T,). An operator
+    that changes its argument or an earlier result gets the largest error, MOST.
 
     Arguments:
         stack: T operators.

@@ -1,4 +1,4 @@
-"""Measures whether E[RᵀR] = I, where the first half of the operators shows the largest deviation from it."""
+"""Measures whether E[RᵀR] = I at the largest deviation that the first half of the operators shows."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from sketchbench.sketch.contract.probes import WHOLE, Floats, Subject
 
 @dataclass(frozen=True)
 class Deviation:
-    """A place where the mean of RᵀR is far from I.
+    """A place at which the mean of RᵀR is far from I.
 
     Attributes:
         where: an entry or direction, in words.
@@ -29,8 +29,8 @@ def deviations(subject: Subject, trials: int) -> dict[str, Deviation]:
 
     Arguments:
         subject: a family at one size.
-        trials: operators for the search, and as many others for the measurement. The mean diagonal needs no search,
-            and is measured with all of them.
+        trials: operators for the search, and as many others for the measurement. The mean diagonal, measured with all
+            of them, needs no search.
     """
     # Non-finite entries break another part of the contract, and would spoil the search here.
     halves = (subject.matrices(subject.key, trials, first) for first in (0, trials))
@@ -49,7 +49,7 @@ def _score(values: Floats, exact: float) -> float:
 
 
 def _entry(search: Floats, measure: Floats) -> Deviation:
-    """The entry of RᵀR, among the first WHOLE columns, that is furthest off."""
+    """The entry of RᵀR, among the first WHOLE columns, with the largest deviation."""
     part = search[:, :, :WHOLE]
     grams = part.swapaxes(-1, -2) @ part
     size = grams.shape[-1]
