@@ -1,6 +1,6 @@
-"""Mechanisms as data: descriptions of everything that is released about the records, which accountants interpret.
-A mechanism has no ε or δ of its own. Two data sets are *neighbours* if they differ in one record: one record is
-replaced by another (`replace_one`), or one data set has a record more (`add_remove`)."""
+"""Mechanisms as data: descriptions of everything that is released about the records, which accountants interpret. A
+mechanism has no ε or δ. Two data sets are *neighbours* if they differ in one record: one record is replaced by another
+(`replace_one`), or one data set has a record more (`add_remove`)."""
 
 import math
 from dataclasses import dataclass, field, replace
@@ -27,8 +27,8 @@ class SampledGaussian(Checked):
     """A Gaussian release of the mean over a random batch of the records.
 
     Arguments:
-        mechanism: release on a batch; its sensitivity is that of a record which is in the batch once.
-        sampling: how the batch is drawn.
+        mechanism: release on a batch; its sensitivity is for a record that is in the batch once.
+        sampling: sampling of the batch.
         neighbours: `replace_one` or `add_remove`; for random batches it must be `sampling.neighbours`, for which
             amplification by this sampling is proven.
     """
@@ -49,9 +49,8 @@ class SampledGaussian(Checked):
 
 @dataclass(frozen=True)
 class Composed(Checked):
-    """The same mechanism several times on the same data, with independent noise and batches.
-
-    A later release may depend on the answers of earlier ones (adaptive composition).
+    """The same mechanism several times on the same data, with independent noise and batches. A later release may depend
+    on the answers of earlier ones (adaptive composition).
 
     Arguments:
         mechanism: the repeated mechanism.
@@ -64,13 +63,12 @@ class Composed(Checked):
 
 @dataclass(frozen=True)
 class Parallel:
-    """One mechanism per client, each on the client's own records (parallel composition).
+    """One mechanism per client, each on the client's own records (parallel composition). Raises ValueError if two
+    clients share a record, which would be released twice.
 
     Arguments:
         mechanisms: one for each client.
         records: numbers of each client's records in the data set.
-
-    Raises ValueError where two clients share a record, which would be released twice.
     """
 
     mechanisms: tuple["Mechanism", ...]
@@ -95,7 +93,7 @@ class Parallel:
 
 @dataclass(frozen=True)
 class PostProcessed:
-    """A function of a release that does not use the data again, such as its sketch; its privacy is that of the release.
+    """A function of a release, such as its sketch, that does not use the data again; its privacy is the release's.
 
     Arguments:
         mechanism: the release.
@@ -140,8 +138,8 @@ class Steps:
 
 
 def steps(mechanism: Mechanism) -> frozenset[Steps]:
-    """The releases that one record takes part in, one element for each kind of client.
-    A record belongs to one client, so clients are alternatives. Post-processing changes nothing."""
+    """The releases that one record takes part in, one element for each kind of client. A record belongs to one client,
+    so clients are alternatives. Post-processing changes nothing."""
     match mechanism:
         case GaussianRelease():
             return frozenset({Steps(mechanism, None)})
@@ -174,16 +172,9 @@ def with_sigma(mechanism: Mechanism, sigma: float) -> Mechanism:
 
 @checked
 def mean_sensitivity(bound: Positive, batch: Count, neighbours: Neighbours) -> float:
-    """The ℓ2 sensitivity of the mean over a batch of vectors.
-
-    It is 2ℓ/batch where a record is replaced, since two vectors of norm ℓ may have opposite directions, and ℓ/batch
-    where a record is added or removed, since the divisor stays.
-
-    Arguments:
-        bound: ℓ, largest norm of a record's vector.
-        batch: divisor of the mean.
-        neighbours: `replace_one` or `add_remove`.
-    """
+    """The ℓ2 sensitivity of the mean over a batch of vectors of norm at most ℓ = `bound`, with the divisor `batch`:
+    2ℓ/batch if a record is replaced, since two vectors may have opposite directions; ℓ/batch if a record is added or
+    removed, since the divisor stays."""
     return (2 if neighbours == "replace_one" else 1) * bound / batch
 
 
@@ -209,13 +200,7 @@ def private_training(
 
 
 def mean_step(bound: float, sigma: float, sampling: Sampling, neighbours: Neighbours) -> SampledGaussian:
-    """The release of one local step: the mean over a batch of gradients of norm at most `bound`, plus noise.
-
-    Arguments:
-        bound: largest ℓ2 norm of a record's gradient, > 0.
-        sigma: standard deviation of the noise in each coordinate of the mean, > 0.
-        sampling: how the batch is drawn.
-        neighbours: `replace_one` or `add_remove`.
-    """
+    """The release of one local step: the mean over a batch of gradients of ℓ2 norm at most `bound` > 0, plus noise with
+    the standard deviation `sigma` > 0 in each coordinate of the mean."""
     sensitivity = mean_sensitivity(bound, sampling.batch, neighbours)
     return SampledGaussian(GaussianRelease(sensitivity, sigma), sampling, neighbours)
