@@ -49,9 +49,8 @@ def true_answers(each: NonNegative, times: Count) -> Chances:
 def _response_delta(epsilon: float, each: float, delta: float, times: int, chances: Chances) -> float:
     """δ at ε of the responses of `composed_epsilon`, with `chances` of true answers."""
     k = np.arange(times + 1)
-    log_ratio = (
-        epsilon - (2 * k - times) * each
-    )  # exp(ε) times the probability for the other bit, over the probability for this
+    # exp(ε) times the probability for the other bit, over the probability for this bit
+    log_ratio = epsilon - (2 * k - times) * each
     hidden = float(chances @ -np.expm1(np.minimum(log_ratio, 0.0)))
     revealed = _any_of(times, delta)
     return revealed + (1 - revealed) * hidden

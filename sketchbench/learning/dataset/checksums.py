@@ -1,6 +1,6 @@
-"""Checksums for data sets without published ones: a list that is written once and verified at every read.
-A flipped bit in a photograph changes pixels and raises no error, so a file without a checksum is not read. The list is
-`SHA256SUMS` in the folder of the data set, in the format that `sha256sum --check` reads."""
+"""Checksums for data sets without published ones: a list that is written once and verified at every read. A flipped bit
+in a photograph changes pixels and raises no error, so a file without a checksum is not read. The list is `SHA256SUMS`
+in the data set's folder, in the format of `sha256sum --check`."""
 
 import hashlib
 import re
@@ -12,15 +12,8 @@ _LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
 
 
 def read_bounded(path: Path, most: int, what: str) -> bytes:
-    """Read a file of at most `most` bytes.
-
-    Arguments:
-        path: the file.
-        most: largest number of bytes; no more are read.
-        what: name of the data set, with which error messages begin.
-
-    Raises ValueError for a file that is larger or cannot be read.
-    """
+    """Read a file of at most `most` bytes. Raises ValueError for a file that is larger or cannot be read; the message
+    begins with `what`, the name of the data set."""
     try:
         with path.open("rb") as file:
             content = file.read(most + 1)
@@ -32,7 +25,7 @@ def read_bounded(path: Path, most: int, what: str) -> bytes:
 
 
 class VerifiedFolder:
-    """A folder with a list of checksums, of which only files with the right checksum are read.
+    """A folder with a list of checksums; only files with the right checksum are read.
 
     Arguments:
         folder: the folder.
@@ -56,8 +49,8 @@ class VerifiedFolder:
         self._sums = {line[2]: line[1] for line in lines if line}
 
     def read(self, path: Path, most: int) -> bytes:
-        """Read a file of at most `most` bytes, and verify its checksum.
-        Raises ValueError for a file that is larger, not in the list, or has another checksum."""
+        """Read a file of at most `most` bytes. Raises ValueError for a larger file, or one without the listed
+        checksum."""
         content = read_bounded(path, most, self._what)
         checksum = self._sums.get(path.relative_to(self._folder).as_posix())
         if checksum != hashlib.sha256(content).hexdigest():

@@ -60,22 +60,10 @@ VOUCHED = {"cifar10": "cifar-10-batches-bin", "lfw": "lfw_home"}
 
 
 def fetch(name: str, root: str | None = None) -> Path:
-    """Download the missing files of a data set.
-
+    """Download the missing files of a data set, a key of SOURCES, into the data root (`data_root`), and return that.
     scikit-learn downloads and checks the images of LFW. Their attributes have no published checksum, so `fetch` lists
-    the checksums of all files of LFW (see `vouch`).
-
-    Arguments:
-        name: data set, a key of SOURCES.
-        root: the data root; see `data_root`.
-
-    Returns:
-        The data root.
-
-    Raises:
-        ValueError: for an unknown name or a wrong checksum.
-        OSError: without internet; the message says what to do.
-    """
+    the checksums of all files of LFW (see `vouch`). Raises ValueError for an unknown name or a wrong checksum, OSError,
+    with a remedy, without internet."""
     choose("dataset", name, SOURCES)
     base = data_root(root)
     for file in SOURCES[name]:
@@ -87,17 +75,9 @@ def fetch(name: str, root: str | None = None) -> Path:
 
 
 def vouch(name: str, root: str | None = None) -> Path:
-    """Write the list of checksums of a copy of a data set, which is verified from then on.
-
-    Arguments:
-        name: `lfw`, or `cifar10` for a binary version that is not the official one.
-        root: the data root; see `data_root`.
-
-    Returns:
-        The list of checksums.
-
-    Raises ValueError for another name. Raises OSError where a file is missing, or the list cannot be written.
-    """
+    """Write the list of checksums of a copy of a data set, which is verified from then on, and return its path. The
+    name is `lfw`, or `cifar10` for a binary version that is not the official one. Raises ValueError for another name,
+    OSError if a file is missing, or the list cannot be written."""
     choose("dataset", name, VOUCHED)
     folder = data_root(root) / VOUCHED[name]
     files = lfw.files(folder) if name == "lfw" else [folder / file for file in cifar10.BINARY]

@@ -1,9 +1,7 @@
-"""Labelled Faces in the Wild with public attributes, for classification by gender (zhang2021 §6.2).
-
-The data root has a folder `lfw_home` as scikit-learn makes it, with images `lfw_funneled/NAME/NAME_0001.jpg`, and with
-`lfw_attributes.txt` of Kumar et al. (2009). No checksums of single files are published, so `fetch` writes them into
-`SHA256SUMS`, and `load` verifies them.
-"""
+"""Labelled Faces in the Wild with public attributes, for classification by gender (zhang2021 §6.2). The data root has
+scikit-learn's folder `lfw_home`, with images `lfw_funneled/NAME/NAME_0001.jpg`, and `lfw_attributes.txt` of Kumar et
+al. (2009). No checksums of single files are published, so `fetch` writes them into `SHA256SUMS`, and `load` verifies
+them."""
 
 import io
 import math
@@ -26,18 +24,16 @@ VOUCHING = "python -m sketchbench.dataset checksum lfw"
 
 
 def load(root: str | None = None, seed: int = 0, attribute: str | None = None) -> Dataset:
-    """8,150 training and 3,400 test faces of 3 × 64 × 47 pixels, in class 1 for male and 0 otherwise.
-
-    The paper does not say which images it uses; these are a random sample. A smaller copy is divided in the same
-    proportion.
+    """8,150 training and 3,400 test faces of 3 × 64 × 47 pixels, in class 1 for male and 0 otherwise. The paper does
+    not say which images it uses; these are a random sample. A smaller copy is divided in the same proportion.
 
     Arguments:
         root: the data root; see `data_root`.
         seed: root of the choice of images.
         attribute: a second attribute of the list, such as Black, whose faces are in classes 2 and 3.
 
-    Raises FileNotFoundError for a missing file; the message names the folder and how to get the file. Raises ValueError
-    for a file that is damaged, or has no checksum.
+    Raises FileNotFoundError for a missing file, with the folder and how to get the file; ValueError for a file that is
+    damaged, or has no checksum.
     """
     folder = data_root(root) / "lfw_home"
     names = ["Male"] if attribute is None else ["Male", attribute]
@@ -55,8 +51,8 @@ def load(root: str | None = None, seed: int = 0, attribute: str | None = None) -
 
 
 def files(folder: Path) -> list[Path]:
-    """The list of attributes and all images in the folder of the data set.
-    Raises FileNotFoundError for a missing list or folder of images."""
+    """The list of attributes and all images in the data set's folder. Raises FileNotFoundError if the list or the
+    folder of images is missing."""
     _require_files(folder)
     return [folder / ATTRIBUTES, *(folder / IMAGES).glob("*/*.jpg")]
 

@@ -30,14 +30,9 @@ SIZES = {  # bytes of the official files, decompressed
 
 
 def load(root: str | None = None) -> Dataset:
-    """60,000 training and 10,000 test images of 28 × 28 pixels, in 10 classes.
-
-    Arguments:
-        root: the data root; see `data_root`.
-
-    Raises FileNotFoundError for a missing file; the message names the folder and how to get the file. Raises ValueError
-    for a file that is damaged, or not the official one.
-    """
+    """60,000 training and 10,000 test images of 28 × 28 pixels, in 10 classes, from the data root (`data_root`). Raises
+    FileNotFoundError for a missing file, with the folder and how to get the file; ValueError for a file that is
+    damaged, or not the official one."""
     folder = data_root(root) / "mnist"
     parts = []
     for prefix in ("train", "t10k"):

@@ -39,8 +39,8 @@ def residual(
     It has 3 × 3 convolutions to 32 and 64 channels, 3 × 3 max-pooling, residual blocks of 64 channels, one more
     convolution, the mean over positions, 256 units with dropout, and scores. The paper only gives the number of
     parameters, which follows from biases everywhere and a batch normalisation after both convolutions of 8 blocks:
-    666,378 weights and biases, and 16 × 128 scales and shifts. The places of ReLU in a block and the dropout rate, on
-    which that number does not depend, are ours.
+    666,378 weights and biases, and 16 × 128 scales and shifts. The places of ReLU in a block and the dropout rate,
+    which don't change that number, are ours.
 
     Arguments:
         shape: channels, height and width of an image.

@@ -1,4 +1,4 @@
-"""An objective for privacy audits: one record, the canary, has a gradient, and all others have none."""
+"""An objective for privacy audits: one record, the canary, has a gradient; all other records have none."""
 
 import numpy as np
 
@@ -9,11 +9,11 @@ from sketchbench.measure.numbers import Sample
 
 
 class Canary(EmpiricalRisk):
-    """f_c is the mean of its records' losses wᵀv; v = 0 for all records but the first one of client 0, the canary.
+    """f_c is the mean of its records' losses wᵀv; v = 0 for all records but the canary, the first record of client 0.
 
-    The gradient of a record's loss is v. An attacker who knows all other records sees a canary in a batch as the
-    largest shift that the bound on its norm allows, in the same direction in each step, which is the worst case of
-    privacy accounting. f has no minimum.
+    The gradient of a record's loss is v. An attacker who knows all other records sees the canary as the largest shift
+    that the bound on its norm allows, in the same direction in each step: the worst case of privacy accounting. f has
+    no minimum.
 
     Arguments:
         kernels: backend of all arrays.

@@ -1,4 +1,4 @@
-"""Objectives whose clients hold records, so that a step can use a batch of them."""
+"""Objectives with records, so that a step can use a batch of them."""
 
 import math
 from abc import abstractmethod
@@ -11,7 +11,7 @@ from sketchbench.learning.objective.objective import Objective
 
 
 class EmpiricalRisk(Objective):
-    """An objective where f_c is the mean loss over client c's n records, plus a penalty of the weights.
+    """An objective in which f_c is the mean loss over client c's n records, plus a penalty of the weights.
 
     Attributes:
         records: numbers of every client's records in the data set, (N, n).
@@ -30,15 +30,13 @@ class EmpiricalRisk(Objective):
 
     @abstractmethod
     def batch_gradients(self, w: Array, shares: Array, bound: float = math.inf) -> Array:
-        """The weighted sum of the clipped gradients of every client's records, plus the gradient of the penalty.
+        """The weighted sum of the clipped gradients of every client's records, plus the penalty's gradient: (..., N,
+        d).
 
         Arguments:
             w: weights of every client (..., N, d).
             shares: factor of each record's gradient in the sum (..., N, n).
             bound: ℓ2 norm to which a record's gradient is clipped; the penalty's gradient is not clipped.
-
-        Returns:
-            Gradients (..., N, d).
         """
 
     def gradients(self, w: Array) -> Array:

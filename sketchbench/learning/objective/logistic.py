@@ -24,15 +24,12 @@ SOLVED = 1e-10  # largest ℓ2 norm of the gradient at the minimiser
 def gradient(
     weights: NDArray[np.float64], features: NDArray[np.float64], labels: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """The gradient of the mean cross-entropy of a linear model. O(samples p classes).
+    """The gradient (p * classes,) of the mean cross-entropy of a linear model. O(samples p classes).
 
     Arguments:
         weights: flat (p * classes,).
         features: (samples, p).
         labels: classes from 0, (samples,).
-
-    Returns:
-        The gradient, flat (p * classes,).
 
     Raises ValueError for features, labels and weights that don't fit together, or that are not finite.
     """
@@ -55,11 +52,10 @@ class Logistic(EmpiricalRisk):
     """f_c(w) = mean cross-entropy over client c's samples + ridge/2 ‖w‖².
 
     Feature vectors are scaled, and extended by one entry, to norm 1; d is the number of features, with that entry,
-    times the number of classes.
-
-    μ is the ridge. L is the ridge plus half the largest eigenvalue of any client's second moment of features, because
-    the Hessian of a softmax is at most 1/2. w* is computed by Newton's method. The gradient of a record's loss is its
-    features times a difference of two distributions over the classes, so its norm is at most √2.
+    times the number of classes. μ is the ridge. L is the ridge plus half the largest eigenvalue of any client's second
+    moment of features, because the Hessian of a softmax is at most 1/2. w* is computed by Newton's method. The gradient
+    of a record's loss is its features times a difference of two distributions over the classes, so its norm is at most
+    √2.
 
     Arguments:
         kernels: backend of all arrays.
@@ -67,12 +63,11 @@ class Logistic(EmpiricalRisk):
         seed: root of the random order of the samples.
         data: data set.
         ridge: factor of the penalty.
-        sorted: whether to divide samples sorted by class, so that clients differ as much as possible, instead of at
-            random.
+        sorted: whether samples are divided sorted by class, for the largest difference of clients, not at random.
         held_out: number of samples that no client has, for `accuracy`.
 
-    Raises ValueError for a parameter out of its range, or more clients than samples. Raises FloatingPointError where
-    Newton's method does not converge.
+    Raises ValueError for a parameter out of its range, or more clients than samples; FloatingPointError if Newton's
+    method does not converge.
     """
 
     record_bound = 2**0.5
@@ -215,8 +210,8 @@ def _softmax(scores: Any, xp: Any) -> Any:
 
 
 def _take_highest(scores: Any, xp: Any) -> Any:
-    """Subtract the maximum over the last axis, the classes, in place, and return it. By columns: NumPy is slow
-    where the last axis is short."""
+    """Subtract the maximum over the last axis in place, and return it; by columns, as NumPy is slow on a short last
+    axis."""
     first, *others = _columns(scores)
     highest = functools.reduce(xp.maximum, others, first.copy())
     for column in _columns(scores):

@@ -1,8 +1,6 @@
-"""Stacks of perceptrons: gradients of T networks on batches of C clients each, all at once.
-
-Backpropagation is written as products of matrices. For a small network it takes half the time of `torch.func.vmap` on a
-CPU, and a fortieth where every record's gradient is clipped, since norms of gradients are computed without gradients.
-"""
+"""Stacks of perceptrons: gradients of T networks on batches of C clients each, all at once. Backpropagation is written
+as products of matrices. For a small network it takes half the time of `torch.func.vmap` on a CPU, and a fortieth with
+clipping of every record's gradient: norms need no gradients."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -72,18 +70,15 @@ class StackedPerceptron:
     def gradients(
         self, w: Array, batches: Batches, clip: float | None = None, projections: Projections | None = None
     ) -> Array:
-        """Sums of the gradients of a client's records, each times its share. O(T C B d).
+        """Sums of the gradients of a client's records, each times its share: float32 (T, C, d), in new memory. O(T C B
+        d).
 
         Arguments:
             w: weights, float32 (T, d).
             batches: batches of C clients in each of T trials.
-            clip: ℓ2 norm to which the gradient of a record is clipped, before its share is applied; None for no
-                clipping.
+            clip: ℓ2 norm to which a record's gradient is clipped, before its share is applied; None for no clipping.
             projections: for each of `shapes` a matrix P, float32 (T, inputs, inputs), by which the layer's input x
                 becomes Px, or None; None for no projections.
-
-        Returns:
-            Gradients, float32 (T, C, d), in new memory.
         """
         self._check(w, batches.inputs, batches.labels)
         if batches.labels.ndim != 3 or batches.shares.shape != batches.labels.shape or len(w) != len(batches.labels):
@@ -122,7 +117,6 @@ class StackedPerceptron:
             w: weights, float32 (T, d).
             inputs: float32 (n, p).
             labels: classes, integers (n,).
-
         Returns:
             Shares, float64 (T,).
         """
@@ -196,8 +190,8 @@ class StackedPerceptron:
 
 @checked
 def perceptron(kernels: Kernels, make: MakeModel, shape: Shape, classes: Count) -> StackedPerceptron:
-    """The stacked form of the network that `make` makes, for images of this shape.
-    Raises ValueError for another network than dense layers with ReLU between them."""
+    """The stacked form of the network that `make` makes, for images of this shape. Raises ValueError unless it has
+    dense layers with ReLU between them only."""
     model = make(shape=shape, classes=classes)
     if not is_perceptron(model):
         raise ValueError(
@@ -208,7 +202,7 @@ def perceptron(kernels: Kernels, make: MakeModel, shape: Shape, classes: Count) 
 
 
 def is_perceptron(model: nn.Module) -> bool:
-    """Whether a network consists of dense layers with biases, and ReLU between them."""
+    """Return whether a network consists of dense layers with biases, and ReLU between them."""
     parts = list(model.children())
     wanted = [nn.Flatten, *(nn.ReLU if number % 2 else nn.Linear for number in range(len(parts) - 1))]
     return (
