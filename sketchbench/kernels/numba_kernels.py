@@ -106,7 +106,7 @@ def _integer_rows(key: Any, stream: int, first: int, row: int, bound: Any, out: 
 
 @Threaded
 def _wide_rows(key: Any, stream: int, first: int, row: int, bound: Any, out: NDArray[np.int64]) -> None:
-    """As `_integer_rows`, of two words each: `times_wide`."""
+    """`_integer_rows` of two words each, as in `times_wide`."""
     operators, rows, d = out.shape
     chunks, half, low = -(-d // _DRAWN), uint64(32), uint64(0xFFFFFFFF)
     for index in prange(operators * rows * chunks):
@@ -141,8 +141,8 @@ _DIGIT = 11  # upper bits of a word by which words are counted: the counts of a 
 
 @Threaded
 def _count_digits(key: Any, stream: int, t: int, population: int, counts: NDArray[np.int64]) -> None:
-    """Count how often each value of the upper _DIGIT bits occurs among words 0 to population - 1 of operator t.
-    counts: (strips, 2^_DIGIT), for strips of equal length, a multiple of _DRAWN."""
+    """Count each value of the upper _DIGIT bits among words 0 to population - 1 of operator t. Counts are (strips,
+    2^_DIGIT), for strips of equal length, a multiple of _DRAWN."""
     share = -(-population // (counts.shape[0] * _DRAWN)) * _DRAWN
     for strip in prange(counts.shape[0]):
         words = np.empty(_DRAWN, np.uint32)
@@ -158,8 +158,8 @@ def _below_digit(
     key: Any, stream: int, t: int, population: int, digit: Any, counts: NDArray[np.int64], out: NDArray[np.int32],
     tied: NDArray[np.int32],
 ) -> None:  # fmt: skip
-    """Write the places of words whose upper _DIGIT bits are below `digit` to `out`, and of those equal to it to `tied`,
-    in ascending order. counts: of `_count_digits`."""
+    """Write the ascending places of words whose upper _DIGIT bits are below `digit` to `out`, and if they equal it, to
+    `tied`; `counts` come from `_count_digits`."""
     share = -(-population // (counts.shape[0] * _DRAWN)) * _DRAWN
     for strip in prange(counts.shape[0]):
         below, equal = int64(0), int64(0)
@@ -182,7 +182,7 @@ def _below_digit(
 
 @njit(cache=True)
 def _wide_words(key: Any, stream: int, t: int, population: int, at: NDArray[np.int32]) -> NDArray[np.uint64]:
-    """The numbers of 64 bits made of words i and population + i, for each i of `at`."""
+    """The 64-bit numbers of words i and population + i, for each i of `at`."""
     wide = np.empty(at.shape[0], np.uint64)
     for k in range(at.shape[0]):
         upper = _philox(at[k] // 4, 0, t, stream, key)[at[k] % 4]
@@ -337,7 +337,7 @@ def _dot(a: NDArray[Any], b: NDArray[Any]) -> Any:
 
 
 def _dense_work(entries: Entries, count: int, vectors: int) -> int:
-    """About how many nanoseconds it takes to generate so many entries, and to multiply them by so many vectors."""
+    """The approximate nanoseconds to generate so many entries, and to multiply them by so many vectors."""
     return count * ((_NORMAL if entries == "gaussian" else 1) + vectors // 8)
 
 
@@ -462,7 +462,7 @@ _SPREAD = 2**16  # entries of a vector that a thread fills at a time
 
 @njit(cache=True)
 def _add_to_cells(rows: NDArray[np.int32], flips: NDArray[np.int8], x: NDArray[Any], cells: NDArray[Any]) -> None:
-    """Add entry j of x, with its sign, to cell rows[j]. One index an array is faster than the four of a stack's."""
+    """Add entry j of x, with its sign, to cell rows[j]. One index an array is faster than a stack's four."""
     for j in range(rows.shape[0]):
         cells[uintp(rows[j])] += flips[j] * x[j]
 
@@ -504,8 +504,7 @@ def _sum_parts(parts: NDArray[Any], y: NDArray[Any]) -> None:
 
 
 def _parts(matrix: SparseMatrix, lines: int) -> int:
-    """The number of partial sums of a scatter of `lines` vectors. It depends on sizes only, so that sums do not depend
-    on the number of threads."""
+    """The number of partial sums of a scatter of `lines` vectors; from sizes only, as threads must not change sums."""
     _, s, d = matrix.buckets.shape
     return max(1, min(_PARTS // max(lines, 1), s * d // (4 * matrix.b), d // _COLUMNS))
 
@@ -653,7 +652,7 @@ def _whole_run(places: NDArray[np.int32], i: int) -> int:
 
 @Threaded
 def _spread(at: NDArray[np.int32], values: NDArray[Any], out: NDArray[Any], keep: bool) -> None:
-    """A thread takes consecutive entries, and the part of `out` from the place of its first entry to that of the next
+    """A thread takes consecutive entries, and `out` from the place of its first entry to the place of the next
     thread's."""
     operators, vectors, d = out.shape
     k = at.shape[2]

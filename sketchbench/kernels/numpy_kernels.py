@@ -59,8 +59,8 @@ def random_subset(key: int, stream: int, first: int, operators: int, count: int,
 
 
 def smallest(words: NDArray[np.uint32], count: int) -> NDArray[np.int32]:
-    """The indices of the `count` smallest of n numbers of 64 bits, int32 (T, count), ascending.
-    Upper halves are the first n of the words (T, 2 n), lower halves the last n."""
+    """The indices of the `count` smallest of n 64-bit numbers, int32 (T, count), ascending. Upper halves are the first
+    n of the words (T, 2 n), lower halves the last n."""
     population = words.shape[1] // 2
     wide = words[:, :population].astype(np.uint64) << _HALF | words[:, population:]
     order = np.argpartition(wide, count - 1, axis=-1)
@@ -150,7 +150,7 @@ def distinct(words: NDArray[np.uint32], b: int) -> NDArray[np.int32]:
 
 
 class SparseMatrix(NamedTuple):
-    """A stack of b x d matrices with s signs in every column: buckets (rows) and signs, (T, s, d) each."""
+    """A stack of b × d matrices with s signs in every column: buckets (rows) and signs, (T, s, d) each."""
 
     buckets: NDArray[np.int32]
     signs: NDArray[np.int8]
