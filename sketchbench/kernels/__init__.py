@@ -73,14 +73,7 @@ class Kernels(Protocol):
         + 1/2) / 2^32. This granularity ends the tails at 6.3 and lowers the variance by less than 1e-8."""
 
     def dense_sketch(
-        self,
-        entries: Entries,
-        key: int,
-        stream: int,
-        first: int,
-        operators: int,
-        rows: int,
-        x: Array,
+        self, entries: Entries, key: int, stream: int, first: int, operators: int, rows: int, x: Array
     ) -> Array:
         """E x for T matrices E with the first `rows` rows of `gaussian_rows` or `sign_rows`, which are not stored. x (T
         or 1, N, d) -> (T, N, rows). O(T rows d) to generate entries, O(N T rows d) to multiply."""

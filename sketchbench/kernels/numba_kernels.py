@@ -358,13 +358,7 @@ def _dense_sketch(normal: bool, key: Any, stream: int, first: int, x: NDArray[An
 
 
 def dense_sketch(
-    entries: Entries,
-    key: int,
-    stream: int,
-    first: int,
-    operators: int,
-    rows: int,
-    x: NDArray[Any],
+    entries: Entries, key: int, stream: int, first: int, operators: int, rows: int, x: NDArray[Any]
 ) -> NDArray[Any]:
     y = np.empty((operators, x.shape[1], rows), dtype=x.dtype)
     x = np.ascontiguousarray(x)
@@ -391,13 +385,7 @@ def _dense_desketch(normal: bool, key: Any, stream: int, first: int, y: NDArray[
 
 
 def dense_desketch(
-    entries: Entries,
-    key: int,
-    stream: int,
-    first: int,
-    operators: int,
-    d: int,
-    y: NDArray[Any],
+    entries: Entries, key: int, stream: int, first: int, operators: int, d: int, y: NDArray[Any]
 ) -> NDArray[Any]:
     x = np.empty((operators, y.shape[1], d), dtype=y.dtype)
     y = np.ascontiguousarray(y)

@@ -97,13 +97,7 @@ _ROWS: dict[str, Callable[..., NDArray[Any]]] = {"gaussian": gaussian_rows, "sig
 
 
 def dense_sketch(
-    entries: Entries,
-    key: int,
-    stream: int,
-    first: int,
-    operators: int,
-    rows: int,
-    x: NDArray[Any],
+    entries: Entries, key: int, stream: int, first: int, operators: int, rows: int, x: NDArray[Any]
 ) -> NDArray[Any]:
     y = np.empty((operators, x.shape[1], rows), dtype=x.dtype)
     for k in range(rows):
@@ -113,13 +107,7 @@ def dense_sketch(
 
 
 def dense_desketch(
-    entries: Entries,
-    key: int,
-    stream: int,
-    first: int,
-    operators: int,
-    d: int,
-    y: NDArray[Any],
+    entries: Entries, key: int, stream: int, first: int, operators: int, d: int, y: NDArray[Any]
 ) -> NDArray[Any]:
     x = np.zeros((operators, y.shape[1], d), dtype=y.dtype)
     for k in range(y.shape[2]):

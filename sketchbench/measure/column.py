@@ -43,11 +43,7 @@ class Column(StrEnum):
     K = "k", int, "nonzeros of a vector, or coordinates of a support", "count"
     NODES = "nodes", int, "number of nodes of the graph", "count"
     SEED = "seed", int, "root of all randomness of a run"
-    COMPRESSION = (
-        "compression",
-        float,
-        "compression: d/b, or bytes of an update over bytes that a client may send",
-    )
+    COMPRESSION = ("compression", float, "compression: d/b, or bytes of an update over bytes that a client may send")
     AMOUNT = "amount", float, "norm of the noise or tail added to the signal", "as the signal"
     CHANNEL_NOISE = "channel_noise", float, "standard deviation of noise in each received entry", "as the entry"
     LOCAL_STEPS = "local_steps", int, "local steps in a round", "count"

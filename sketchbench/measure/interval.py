@@ -74,8 +74,7 @@ def mean_interval(
         return float(3 / g * (np.cbrt(1 + g * (x - g / 6)) - 1))
 
     return Interval(
-        float(mean - deviation(z) * standard_error - rounding),
-        float(mean - deviation(-z) * standard_error + rounding),
+        float(mean - deviation(z) * standard_error - rounding), float(mean - deviation(-z) * standard_error + rounding)
     )
 
 

@@ -77,10 +77,7 @@ class Row(Mapping[str, Value]):
         if np.isnan(measured).any() or np.isnan(bound):
             raise FloatingPointError(f"values and bound={bound} must be numbers; one is nan")
         return self.replace(
-            bound=float(bound),
-            count=exceeding(measured, bound),
-            trials=measured.size,
-            maximum=float(measured.max()),
+            bound=float(bound), count=exceeding(measured, bound), trials=measured.size, maximum=float(measured.max())
         )
 
     def number(self, value: float) -> "Row":

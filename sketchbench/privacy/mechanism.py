@@ -179,12 +179,7 @@ def mean_sensitivity(bound: Positive, batch: Count, neighbours: Neighbours) -> f
 
 
 def private_training(
-    step: SampledGaussian,
-    *,
-    local_steps: int,
-    rounds: int,
-    records: tuple[frozenset[int], ...],
-    sketch: str,
+    step: SampledGaussian, *, local_steps: int, rounds: int, records: tuple[frozenset[int], ...], sketch: str
 ) -> Mechanism:
     """Everything that private iterative sketching releases to the server (song2023 Algorithm 2).
 

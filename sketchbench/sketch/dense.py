@@ -24,14 +24,7 @@ class Dense(Sketch):
             must depend on the row's number only, so that every application sees the same matrix.
     """
 
-    def __init__(
-        self,
-        kernels: Kernels,
-        d: int,
-        b: int,
-        operators: int,
-        rows_of: Callable[[int, int], Array],
-    ) -> None:
+    def __init__(self, kernels: Kernels, d: int, b: int, operators: int, rows_of: Callable[[int, int], Array]) -> None:
         super().__init__(d, b, kernels, operators)
         self._generate = rows_of
         self._stack = operators

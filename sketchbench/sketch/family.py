@@ -55,12 +55,7 @@ class Family(ABC):
         """Raise SizeError for impossible sizes, with value, condition and remedy (see `require`)."""
 
     def draw(
-        self,
-        key: int,
-        *,
-        operators: int | None = None,
-        first: int = 0,
-        kernels: str | Kernels = "auto",
+        self, key: int, *, operators: int | None = None, first: int = 0, kernels: str | Kernels = "auto"
     ) -> Sketch:
         """Draw one operator R, or a stack of T independent ones.
 

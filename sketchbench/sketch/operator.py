@@ -304,12 +304,7 @@ class _Selected(Sketch):
 
 
 def draw_again(
-    family: "Family",
-    key: int,
-    operators: int | None,
-    first: int,
-    kernels: str | Kernels,
-    forms: tuple[str, ...] = (),
+    family: "Family", key: int, operators: int | None, first: int, kernels: str | Kernels, forms: tuple[str, ...] = ()
 ) -> Sketch:
     """Draw the operator that `Drawn` describes, for `pickle`. Raises RuntimeError if its kernels cannot run here,
     ValueError for another form than `padded` and `with_workspace`."""

@@ -55,10 +55,7 @@ class BlockSparseEmbedding(Family):
 
     def check(self) -> None:
         require(1 <= self.s <= self.b, f"s={self.s} nonzeros per column need 1 <= s <= b={self.b}")
-        require(
-            self.b % self.s == 0,
-            f"sketch size b={self.b} must be a multiple of the number of blocks s={self.s}",
-        )
+        require(self.b % self.s == 0, f"sketch size b={self.b} must be a multiple of the number of blocks s={self.s}")
         hashing.check_hashing(self.hashing, self.s * self.d, self.b // self.s)
 
     def _draw(self, draws: Draws) -> Scattered:

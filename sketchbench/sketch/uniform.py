@@ -17,10 +17,7 @@ class UniformSampling(Family):
     """
 
     def check(self) -> None:
-        require(
-            self.b <= self.d,
-            f"sampling b={self.b} coordinates without replacement needs b <= d={self.d}",
-        )
+        require(self.b <= self.d, f"sampling b={self.b} coordinates without replacement needs b <= d={self.d}")
 
     def _draw(self, draws: Draws) -> Sampled:
         rows = draws.subset(ROWS, self.b, self.d)

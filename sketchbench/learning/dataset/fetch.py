@@ -48,13 +48,7 @@ SOURCES = {
             archive=True,
         )
     ],
-    "lfw": [
-        File(
-            "https://www.cs.columbia.edu/CAVE/databases/pubfig/download/lfw_attributes.txt",
-            None,
-            "lfw_home",
-        )
-    ],
+    "lfw": [File("https://www.cs.columbia.edu/CAVE/databases/pubfig/download/lfw_attributes.txt", None, "lfw_home")],
 }
 VOUCHED = {"cifar10": "cifar-10-batches-bin", "lfw": "lfw_home"}
 

@@ -185,12 +185,7 @@ def _dense(inputs: int, outputs: int, family: Family | None) -> nn.Module:
 
 
 def _convolution(
-    channels: int,
-    filters: int,
-    kernel: int,
-    family: Family | None,
-    padding: int = 0,
-    stride: int = 1,
+    channels: int, filters: int, kernel: int, family: Family | None, padding: int = 0, stride: int = 1
 ) -> nn.Module:
     if family is None or isinstance(family, Identity):
         return nn.Conv2d(channels, filters, kernel, stride, padding)

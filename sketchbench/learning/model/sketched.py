@@ -96,13 +96,7 @@ class SketchedConv2d(nn.Conv2d, Sketched):
     """
 
     def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: int,
-        family: Family,
-        padding: int = 0,
-        stride: int = 1,
+        self, in_channels: int, out_channels: int, kernel_size: int, family: Family, padding: int = 0, stride: int = 1
     ) -> None:
         super().__init__(in_channels, out_channels, kernel_size, stride, padding)
         self.family = family
