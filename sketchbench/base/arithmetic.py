@@ -1,9 +1,7 @@
 """One arithmetic on all processors with the instructions of x86-64-v3: the same bits from each of them.
-
 NumPy, OpenBLAS, MKL, oneDNN, torch and Numba choose code for the processor, and so sum in different orders. A training
 or an attack amplifies the last bit of a sum until a verdict may change. The libraries read environment variables when
-they are loaded; `hold` sets these variables before.
-"""
+they are loaded; `hold` sets these variables before."""
 
 import os
 import sys

@@ -9,10 +9,7 @@ Result = TypeVar("Result")
 
 class Kept(dict[Key, Result]):
     """The most recent results of a slow function, by its arguments.
-
-    Arguments:
-        most: number of results to keep; the oldest is dropped first.
-    """
+    `most`: number of results to keep; the oldest is dropped first."""
 
     def __init__(self, most: int) -> None:
         super().__init__()

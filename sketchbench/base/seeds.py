@@ -1,9 +1,7 @@
 """Randomness as an argument: a root seed and named axes become a key or a generator.
-
 The same root and axes give the same draw on every machine, backend and thread count. Choose which axes vary: without
 the sketch among the axes of the data, every family sees the same data; with the trial as a counter (see `kernels`),
-every trial gets a fresh operator.
-"""
+every trial gets a fresh operator."""
 
 import hashlib
 import json

@@ -140,21 +140,14 @@ class Kernels(Protocol):
 
     def scale_and_add(self, x: Array, scale: Array, terms: Sequence[tuple[Array, Array]]) -> Array:
         """scale * x plus sparse vectors; overwrites and returns x. O(N d).
-
-        Arguments:
-            x: contiguous, (N, d).
-            scale: factors of the rows, (N, 1).
-            terms: sparse vectors with equally many nonzeros: indices, int32 (N, k), ascending, and values (N, k).
-        """
+        `x`: contiguous, (N, d); `scale`: factors of the rows, (N, 1); `terms`: sparse vectors with equally many
+        nonzeros: indices, int32 (N, k), ascending, and values (N, k)."""
 
     def move_shared(self, at: Array, values: Array, others: Array, entries: Array) -> None:
         """Make the supports of two sparse vectors disjoint without changing their sum; overwrites both. O(N (k + m)).
         At a shared index the second vector's value is added to the first's and set to 0.
-
-        Arguments:
-            at, values: first vectors: distinct ascending indices, int32 (N, k), and values (N, k).
-            others, entries: second vectors: distinct ascending indices, int32 (N, m), and values (N, m).
-        """
+        `at`, `values`: first vectors: distinct ascending indices, int32 (N, k), and values (N, k); `others`, `entries`:
+        second vectors: distinct ascending indices, int32 (N, m), and values (N, m)."""
 
     def walsh_hadamard(self, x: Array) -> Array:
         """The orthonormal Walsh-Hadamard transform of the last axis, whose length n is a power of two. O(size log n).

@@ -1,9 +1,7 @@
 """Functions that Numba compiles twice: with threads and without.
-
 They may be called in any process and thread, under each of Numba's threading layers. A forked child has none of its
 parent's threads, and OpenMP would end the child, for which a pool waits for ever; so functions run without threads
-there. Numba's workqueue aborts if two teams run at once, so they run one after the other.
-"""
+there. Numba's workqueue aborts if two teams run at once, so they run one after the other."""
 
 import functools
 import os

@@ -1,8 +1,6 @@
 """The strongest dependence of two random vectors: a search for it, and an unbiased measurement.
-
 The search returns the pair of features with the largest correlation over the first observations. Other observations
-measure this pair: products of independent features have mean 0, so the error rate is that of one ordinary interval.
-"""
+measure this pair: products of independent features have mean 0, so the error rate is that of one ordinary interval."""
 
 from typing import NamedTuple
 
@@ -19,12 +17,7 @@ FEWEST = 8  # number of features that are used, whatever their kurtosis
 
 class Scale(NamedTuple):
     """A standardisation of M features, of which m are used.
-
-    Attributes:
-        used: indices of the used features (m,).
-        mean: their means (m,).
-        sd: their standard deviations (m,).
-    """
+    `used`: indices of the used features (m,); `mean`: their means (m,); `sd`: their standard deviations (m,)."""
 
     used: NDArray[np.intp]
     mean: Floats

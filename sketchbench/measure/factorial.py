@@ -20,12 +20,8 @@ GENERATORS = {5: [[0, 1, 2, 3]], 6: [[0, 1, 2], [1, 2, 3]]}
 @dataclass(frozen=True)
 class Effect:
     """The mean change of the response from the low to the high level of a factor, over all levels of the others.
-
-    Attributes:
-        mean: estimate, in the unit of the response.
-        error: standard error, from the variance that no factor explains.
-        freedom: degrees of freedom of the standard error.
-    """
+    `mean`: estimate, in the unit of the response; `error`: standard error, from the variance that no factor explains;
+    `freedom`: degrees of freedom of the standard error."""
 
     mean: float
     error: float

@@ -29,12 +29,7 @@ def sparsity(x: Real) -> Vectors:
 def tail_constants(errors: Real, x: Real, k: Count) -> Vectors:
     """A lower bound (...) of the constant C_s of tang2021 Lemma 2 from each recovery: the smallest C with error <= (C +
     1)‖x - x^[k]‖₂ + C/√k ‖x - x^[k]‖₁.
-
-    Arguments:
-        errors: ‖estimate - x‖₂ (...).
-        x: true vectors (..., d).
-        k: number of nonzeros of the estimates.
-    """
+    `errors`: ‖estimate - x‖₂ (...); `x`: true vectors (..., d); `k`: number of nonzeros of the estimates."""
     two, one = tail_norms(x, k)
     return np.asarray((errors - two) / (two + one / np.sqrt(k)))
 

@@ -12,11 +12,8 @@ from sketchbench.privacy.sampling import Neighbours, Sampling
 @dataclass(frozen=True)
 class GaussianRelease(Checked):
     """The release of a vector plus N(0, σ² I) noise.
-
-    Arguments:
-        sensitivity: largest ℓ2 distance of the vectors of neighbouring data sets, > 0.
-        sigma: σ, standard deviation of the noise in each coordinate, > 0, in the unit of the sensitivity.
-    """
+    `sensitivity`: largest ℓ2 distance of the vectors of neighbouring data sets, > 0; `sigma`: σ, standard deviation of
+    the noise in each coordinate, > 0, in the unit of the sensitivity."""
 
     sensitivity: Positive
     sigma: Positive
@@ -51,11 +48,7 @@ class SampledGaussian(Checked):
 class Composed(Checked):
     """The same mechanism several times on the same data, with independent noise and batches. A later release may depend
     on the answers of earlier ones (adaptive composition).
-
-    Arguments:
-        mechanism: the repeated mechanism.
-        times: number of repetitions, >= 1.
-    """
+    `mechanism`: the repeated mechanism; `times`: number of repetitions, >= 1."""
 
     mechanism: "Mechanism"
     times: Count
@@ -65,11 +58,7 @@ class Composed(Checked):
 class Parallel:
     """One mechanism per client, each on the client's own records (parallel composition). Raises ValueError if two
     clients share a record, which would be released twice.
-
-    Arguments:
-        mechanisms: one for each client.
-        records: numbers of each client's records in the data set.
-    """
+    `mechanisms`: one for each client; `records`: numbers of each client's records in the data set."""
 
     mechanisms: tuple["Mechanism", ...]
     records: tuple[frozenset[int], ...] = field(repr=False)
@@ -94,11 +83,7 @@ class Parallel:
 @dataclass(frozen=True)
 class PostProcessed:
     """A function of a release, such as its sketch, that does not use the data again; its privacy is the release's.
-
-    Arguments:
-        mechanism: the release.
-        by: description of the function, such as the name of a sketch.
-    """
+    `mechanism`: the release; `by`: description of the function, such as the name of a sketch."""
 
     mechanism: "Mechanism"
     by: str

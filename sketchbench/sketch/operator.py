@@ -105,11 +105,8 @@ class Sketch(ABC):
     def sketch_sparse(self, *terms: tuple[Array, Array]) -> Array:
         """R x (N, b) for sums x of sparse vectors: N by a single operator, or one by each operator of a stack. It costs
         at most O(N k) more than `sketch` does for a dense x.
-
-        Arguments:
-            terms: sparse vectors, as pairs of indices, int32 (N, k), in ascending order, and values (N, k), float32 or
-                float64; not checked.
-        """
+        `terms`: sparse vectors, as pairs of indices, int32 (N, k), in ascending order, and values (N, k), float32 or
+        float64; not checked."""
         values = terms[0][1]
         entries = len(values) * max(self.b, self.d)
         if entries > sizes.UNCHECKED:

@@ -139,10 +139,7 @@ class SampledHadamard(Sampled):
 
 class ShuffledSamples(SampledHadamard):
     """`SampledHadamard` with rows in any order: kernels take them ascending, and entries are permuted outside.
-
-    Arguments:
-        order: place of row i among the sampled rows in ascending order, int32 (T, b); others as in `Sampled`.
-    """
+    `order`: place of row i among the sampled rows in ascending order, int32 (T, b); others as in `Sampled`."""
 
     def __init__(self, *arguments: Any, order: Array) -> None:
         super().__init__(*arguments)

@@ -131,10 +131,8 @@ class Rippled:
 @checked
 def with_momentum(momentum: NonNegative, eta: Positive, alpha: NonNegative) -> float:
     """The factor by which E‖w‖² falls in a round, in the long run, on f = ½‖w‖² with momentum m; from 1 on it diverges.
-
     A round is v ← m v + RᵀRw, w ← w - ηv. The factor is exact, from the linear map of E‖w‖², E⟨w, v⟩ and E‖v‖² by a
-    fresh R with E RᵀR = I and E‖RᵀRw‖² = (1 + α)‖w‖².
-    """
+    fresh R with E RᵀR = I and E‖RᵀRw‖² = (1 + α)‖w‖²."""
     v = np.array([1 + alpha, 2 * momentum, momentum**2])
     product = np.array([1.0, momentum, 0.0]) - eta * v
     w = np.array([1 - 2 * eta, -2 * eta * momentum, 0.0]) + eta**2 * v

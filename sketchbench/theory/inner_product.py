@@ -1,9 +1,7 @@
 """Upper bounds, with failure probability δ, of the largest inner product max |⟨R_i, R_j⟩| of two columns of a sketch.
-
 Functions take δ (`delta`), the dimension d (n in the paper) and the sketch size b, and return a threshold. `printed`
 thresholds are the lemmas', with the constant 1. `derived` thresholds follow from the proofs before their last step; the
-union bound over all pairs costs log n².
-"""
+union bound over all pairs costs log n²."""
 
 import math
 

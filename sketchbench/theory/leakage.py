@@ -1,9 +1,7 @@
 """Attacks by gradient matching: constants, rates, and singular values of sketches (song2023 §7, Appendices I-M).
-
 F(w, x) is a loss with d weights w and an input x of m entries, G(x) = ∇_wF its gradient, and Φ(x) = ∇_x∇_wF its
 pseudo-Hessian, (m, d). An attacker who sees R G(x*) minimises L(x) = ‖R G(x) - R G(x*)‖². Semi-smoothness has p = 1/2
-everywhere. Functions of arrays of constants work entry by entry.
-"""
+everywhere. Functions of arrays of constants work entry by entry."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,9 +1,7 @@
 """Exact second moments E[(gᵀRᵀRh)²] of families, one function each, and the papers' bound.
-
 Functions take g and h, float64 (..., d), and the sketch size b, and return float64 (...). The papers only bound these
 moments; an equality also reveals a wrong scale, or a hash with too little independence. Abbreviations: base = ‖g‖²‖h‖²
-+ (gᵀh)² and off = base - 2 Σ g_i² h_i².
-"""
++ (gᵀh)² and off = base - 2 Σ g_i² h_i²."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -26,14 +26,8 @@ def read_bounded(path: Path, most: int, what: str) -> bytes:
 
 class VerifiedFolder:
     """A folder with a list of checksums; only files with the right checksum are read.
-
-    Arguments:
-        folder: the folder.
-        what: name of the data set, for messages.
-        command: command that writes the list, for messages.
-
-    Raises ValueError for a folder without a list, or a list that cannot be read.
-    """
+    `folder`: the folder; `what`: name of the data set, for messages; `command`: command that writes the list, for
+    messages. Raises ValueError for a folder without a list, or a list that cannot be read."""
 
     def __init__(self, folder: Path, what: str, command: str) -> None:
         self._folder, self._what, self._command = folder, what, command

@@ -22,11 +22,8 @@ SHARED = 1e-3  # share of test images that may also be training images: no accur
 
 class Split(NamedTuple):
     """Labelled images.
-
-    Attributes:
-        images: uint8 (n, channels, height, width), from 0 to the data set's `white`.
-        labels: classes from 0, int64 (n,).
-    """
+    `images`: uint8 (n, channels, height, width), from 0 to the data set's `white`; `labels`: classes from 0, int64
+    (n,)."""
 
     images: NDArray[np.uint8]
     labels: NDArray[np.int64]

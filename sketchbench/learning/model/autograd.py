@@ -1,9 +1,7 @@
 """Sketches as differentiable functions of torch tensors.
-
 The backward pass of a sketch is its transpose, which is also linear, so functions can be differentiated any number of
 times, in either direction, and transformed by torch.func. Tensors and arrays share memory. In a forked child torch
-works with one thread, as in its DataLoader's children: OpenMP would wait for the parent's threads for ever.
-"""
+works with one thread, as in its DataLoader's children: OpenMP would wait for the parent's threads for ever."""
 
 import os
 from collections.abc import Callable

@@ -12,11 +12,7 @@ BATCH = 1000  # images per batch in evaluation
 
 class Samples(NamedTuple):
     """Labelled images on one device.
-
-    Attributes:
-        images: (n, channels, height, width).
-        labels: classes from 0, int64 (n,).
-    """
+    `images`: (n, channels, height, width); `labels`: classes from 0, int64 (n,)."""
 
     images: Tensor
     labels: Tensor

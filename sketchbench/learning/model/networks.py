@@ -1,9 +1,7 @@
 """The networks of zhang2021 §6.2 and A.3, with plain layers or with all layers but the last sketched.
-
 Functions take the `shape` of an image (channels, height, width), the number of `classes`, and a `family` of sketches,
 whose share b/d sets the sketch size of every layer (see `sketched.resize`); None or Identity makes plain layers.
-Networks return scores, without softmax or sigmoid, which belong to the loss.
-"""
+Networks return scores, without softmax or sigmoid, which belong to the loss."""
 
 from collections.abc import Callable, Sequence
 

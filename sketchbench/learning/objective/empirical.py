@@ -12,11 +12,8 @@ from sketchbench.learning.objective.objective import Objective
 
 class EmpiricalRisk(Objective):
     """An objective in which f_c is the mean loss over client c's n records, plus a penalty of the weights.
-
-    Attributes:
-        records: numbers of every client's records in the data set, (N, n).
-        record_bound: ℓ, largest ℓ2 norm of the gradient of a single record's loss, at any weights.
-    """
+    `records`: numbers of every client's records in the data set, (N, n); `record_bound`: ℓ, largest ℓ2 norm of the
+    gradient of a single record's loss, at any weights."""
 
     records: NDArray[np.int64]
     record_bound: float

@@ -25,14 +25,8 @@ def gradient(
     weights: NDArray[np.float64], features: NDArray[np.float64], labels: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """The gradient (p * classes,) of the mean cross-entropy of a linear model. O(samples p classes).
-
-    Arguments:
-        weights: flat (p * classes,).
-        features: (samples, p).
-        labels: classes from 0, (samples,).
-
-    Raises ValueError for features, labels and weights that don't fit together, or that are not finite.
-    """
+    `weights`: flat (p * classes,); `features`: (samples, p); `labels`: classes from 0, (samples,). Raises ValueError
+    for features, labels and weights that don't fit together, or that are not finite."""
     check_matrix("features", features)
     check_array("labels", labels, np.int64, "samples")
     check_finite("weights", weights)

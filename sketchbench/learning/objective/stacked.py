@@ -40,11 +40,8 @@ class Batches(NamedTuple):
 
 class _Pass(NamedTuple):
     """Results of a forward and a backward pass, with the clients' records one after another.
-
-    Arguments:
-        inputs: inputs of each layer, after its projection, (T, C B, inputs).
-        slopes: derivatives of each record's loss by each layer's outputs, (T, C B, outputs).
-    """
+    `inputs`: inputs of each layer, after its projection, (T, C B, inputs); `slopes`: derivatives of each record's loss
+    by each layer's outputs, (T, C B, outputs)."""
 
     inputs: list[Array]
     slopes: list[Array]
@@ -53,11 +50,8 @@ class _Pass(NamedTuple):
 @dataclass(frozen=True)
 class StackedPerceptron:
     """The cross-entropy of dense layers with ReLU between them, as a function of flat weights in float32.
-
-    Arguments:
-        kernels: backend of all arrays.
-        shapes: shapes of the parameters: a matrix (outputs, inputs) and its biases (outputs,), layer by layer.
-    """
+    `kernels`: backend of all arrays; `shapes`: shapes of the parameters: a matrix (outputs, inputs) and its biases
+    (outputs,), layer by layer."""
 
     kernels: Kernels
     shapes: Shapes

@@ -1,9 +1,7 @@
 """Measures whether operators of a stack, of neighbouring keys, and of keys that differ in one bit are independent.
-
 A search compares every pair of features of two operators: entries (signs), their magnitudes (places), sums of rows and
 of columns, and inner products of columns and of rows with their magnitudes. Two features are correlated if one operator
-repeats a column or a part of the other, even permuted or with a random sign.
-"""
+repeats a column or a part of the other, even permuted or with a random sign."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -37,11 +35,8 @@ def features(matrices: Floats) -> Floats:
 @dataclass(frozen=True)
 class Dependence:
     """The strongest dependence of a search, measured with other operators.
-
-    Attributes:
-        where: the dependent operators, in words.
-        products: products of their two features (trials,), with mean 0 if they are independent.
-    """
+    `where`: the dependent operators, in words; `products`: products of their two features (trials,), with mean 0 if
+    they are independent."""
 
     where: str
     products: Floats

@@ -9,11 +9,9 @@ from sketchbench.sketch.recovery.iterative import Iterate, Iterative, Signals, t
 @dataclass(frozen=True)
 class IHT(Iterative):
     """Iterative hard thresholding (Blumensath and Davies 2010), for sketches with orthogonal rows.
-
     An iteration takes a gradient step of ‖y - Φx‖², of optimal length on the support of the last iterate, and keeps the
     k entries of largest magnitude. It costs three transforms for each iteration and signal, and takes more iterations
-    than FIHT. Arguments as in `Iterative`; ‖x‖₂ is the norm at which iterations stop.
-    """
+    than FIHT. Arguments as in `Iterative`; ‖x‖₂ is the norm at which iterations stop."""
 
     def _next(self, phi: Sketch, signals: Signals, domain: int) -> Iterate:
         inner, g = phi.kernels.inner, signals.g

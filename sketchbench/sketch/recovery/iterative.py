@@ -22,12 +22,8 @@ NEGLIGIBLE = 64  # ‖Φ direction‖/‖y‖ of the smallest step, in units of 
 
 class Iterate(NamedTuple):
     """N vectors with k nonzeros each.
-
-    Attributes:
-        at: indices of the nonzeros in ascending order, int32 (N, k).
-        values: the nonzeros (N, k).
-        residual: y - Φx for the vectors x (N, b).
-    """
+    `at`: indices of the nonzeros in ascending order, int32 (N, k); `values`: the nonzeros (N, k); `residual`: y - Φx
+    for the vectors x (N, b)."""
 
     at: Array
     values: Array
@@ -36,11 +32,7 @@ class Iterate(NamedTuple):
 
 class Point(NamedTuple):
     """N vectors w, each a sum of sparse vectors with disjoint supports.
-
-    Attributes:
-        terms: for each sparse vector, indices, int32 (N, k), and values (N, k).
-        residual: y - Φw (N, b).
-    """
+    `terms`: for each sparse vector, indices, int32 (N, k), and values (N, k); `residual`: y - Φw (N, b)."""
 
     terms: tuple[tuple[Array, Array], ...]
     residual: Array

@@ -37,10 +37,7 @@ MakeRecovery = Callable[..., "Recovery"]  # a config of conf/recovery makes this
 class Recovery(Checked, ABC):
     """Base class of recoveries: algorithms that estimate vectors with k nonzeros (K in tang2021) from their sketches.
     To write one: a frozen dataclass with one method, `_recover`. Fields are checked against their types (`Checked`).
-
-    Arguments:
-        k: number of nonzeros of the estimates, 1 <= k <= d.
-    """
+    `k`: number of nonzeros of the estimates, 1 <= k <= d."""
 
     k: Count
 
