@@ -19,15 +19,10 @@ class Unfinished(Exception):  # noqa: N818, since it is no error
 
 @dataclass(frozen=True)
 class Course(Checked):
-    """The time limit and the checkpoints of a run.
-
-    Arguments:
-        code: digest of the run's code; a run resumes only from checkpoints with the same digest.
-        config: digest of `outcome_config`, equal for all trials of a run. If it is unknown, "": trainings then resume
-            from their checkpoints, but whole trials are not kept.
-        checkpoints: folder of the checkpoints; None: the run writes none.
-        until: time of `time.monotonic` at which the run writes a checkpoint and stops; None: never.
-    """
+    """The time limit and the checkpoints of a run, which resumes only from checkpoints with the same digest `code` of
+    its code. `config` is the digest of `outcome_config`, equal for all trials of a run; if it is "" (unknown),
+    trainings resume from their checkpoints, but whole trials are not kept. `checkpoints` is their folder; None: the run
+    writes none. At `until`, a time of `time.monotonic`, the run writes a checkpoint and stops; None: never."""
 
     code: str = ""
     config: str = ""

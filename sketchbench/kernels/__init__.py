@@ -93,13 +93,8 @@ class Kernels(Protocol):
 
     def prepare(self, buckets: Array, signs: Array, b: int) -> Any:
         """Make a stack of sparse matrices, in this backend's form, for `scatter`, `gather`, `project` and `median`.
-        Column j of matrix t has the entries signs[t, r, j] in the rows buckets[t, r, j], r = 0, ..., s - 1.
-
-        Arguments:
-            buckets: int32 (T, s, d) in [0, b).
-            signs: int8 (T, s, d), 1 or -1; 0 leaves an entry out.
-            b: number of rows.
-        """
+        Column j of matrix t has the entries signs[t, r, j] in the rows buckets[t, r, j], r = 0, ..., s - 1. Buckets are
+        int32 (T, s, d) in [0, b), signs int8 (T, s, d), 1 or -1; 0 leaves an entry out."""
 
     def scatter(self, matrix: Any, x: Array, out: Array | None = None) -> Array:
         """Multiply by a stack of sparse matrices: x (T or 1, N, d) -> (T, N, b). O(T N s d). The order of each sum is
@@ -119,14 +114,9 @@ class Kernels(Protocol):
         """The entries of v (T or 1, N, d) at indices, int32 (T, N or 1, k): (T, N, k). O(T N k)."""
 
     def spread(self, at: Array, values: Array, out: Array, keep: bool = False) -> Array:
-        """The transpose of `collect`: add values at indices to zeros, or to `out` itself with `keep`.
-
-        Arguments:
-            at: indices in ascending order, int32 (T, N or 1, k); repeats add up.
-            values: (T, N, k).
-            out: contiguous, (T, N, d); overwritten and returned.
-            keep: whether to add to the content of `out`.
-        """
+        """The transpose of `collect`: add values (T, N, k) at indices to zeros, or to the content of `out` with `keep`.
+        Indices are ascending, int32 (T, N or 1, k); repeats add up. `out` (T, N, d), contiguous, is overwritten and
+        returned."""
 
     def largest(self, x: Array, k: int) -> Array:
         """The indices of the k entries of largest magnitude in every row of x (N, d), int32 (N, k), ascending. O(N d).
@@ -145,23 +135,16 @@ class Kernels(Protocol):
 
     def move_shared(self, at: Array, values: Array, others: Array, entries: Array) -> None:
         """Make the supports of two sparse vectors disjoint without changing their sum; overwrites both. O(N (k + m)).
-        At a shared index the second vector's value is added to the first's and set to 0.
-        `at`, `values`: first vectors: distinct ascending indices, int32 (N, k), and values (N, k); `others`, `entries`:
-        second vectors: distinct ascending indices, int32 (N, m), and values (N, m)."""
+        At a shared index the second vector's value is added to the first's and set to 0. Each has distinct ascending
+        indices, int32 (N, k) or (N, m), and values of that shape."""
 
     def walsh_hadamard(self, x: Array) -> Array:
         """The orthonormal Walsh-Hadamard transform of the last axis, whose length n is a power of two. O(size log n).
         It may overwrite x."""
 
     def spread_hadamard(self, at: Array, values: Array, scale: float, out: Array) -> Array:
-        """`walsh_hadamard` of scale times sparse vectors: (T, N, n).
-
-        Arguments:
-            at: indices in ascending order, int32 (T, N or 1, k).
-            values: (T, N, k).
-            scale: factor.
-            out: contiguous, (T, N, n); overwritten, and perhaps returned.
-        """
+        """`walsh_hadamard` of scale times sparse vectors: (T, N, n). Indices are ascending, int32 (T, N or 1, k),
+        values (T, N, k). `out` (T, N, n), contiguous, is overwritten, and perhaps returned."""
 
     def hadamard_collect(self, x: Array, at: Array, scale: float) -> Array:
         """scale times the entries of `walsh_hadamard(x)` at ascending indices, int32 (T, N or 1, k): (T, N, k). It
@@ -170,14 +153,8 @@ class Kernels(Protocol):
     def spread_hadamard_collect(
         self, terms: Sequence[tuple[Array, Array]], room: Array, at: Array, scale: float
     ) -> Array:
-        """`hadamard_collect` of a sum of sparse vectors: (T, N, k).
-
-        Arguments:
-            terms: indices and values, as for `spread`.
-            room: contiguous memory (T, N, n); overwritten.
-            at: indices in ascending order, int32 (T, N or 1, k).
-            scale: factor.
-        """
+        """`hadamard_collect` at `at` of a sum of sparse vectors, indices and values as for `spread`: (T, N, k). It
+        overwrites `room` (T, N, n), contiguous."""
 
     def cosine(self, x: Array) -> Array:
         """The orthonormal DCT-II of the last axis. O(size log n)."""

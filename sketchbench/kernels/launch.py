@@ -39,13 +39,8 @@ class Parameter(NamedTuple):
 
 
 def parameters(code: str, name: str, constants: Mapping[str, int]) -> tuple[Parameter, ...]:
-    """The parameters of a kernel.
-
-    Arguments:
-        code: the CUDA source.
-        name: of an instance, such as `scatter<float, 32>`; arguments with defaults may be left out.
-        constants: macros of the source that expressions in `HOLDS` may name.
-    """
+    """The parameters of a kernel's instance, such as `scatter<float, 32>`, in CUDA source; arguments with defaults may
+    be left out. `constants` are macros of the source that expressions in `HOLDS` may name."""
     plain, _, given = name.rstrip(">").partition("<")
     for match in _KERNEL.finditer(code):
         if match[2] == plain:
@@ -88,16 +83,10 @@ def _parameter(
 
 
 def check(kernel: str, wanted: Sequence[Parameter], blocks: int, arguments: Sequence[Any], device: int) -> None:
-    """Compare the arguments of a launch with the kernel's parameters.
-
-    Arguments:
-        wanted: the kernel's `parameters`.
-        arguments: arrays of the device, Python's integers for int64, and NumPy's scalars.
-        device: number of the current device.
-
-    Raises TypeError for a wrong number of arguments, a wrong dtype, or an array instead of a number; ValueError for a
-    strided array, another size or device, and a negative number or one beyond 64 bits.
-    """
+    """Compare the arguments of a launch with the kernel's parameters, `wanted`: arrays of the current device, Python's
+    integers for int64, and NumPy's scalars. Raises TypeError for a wrong number of arguments, a wrong dtype, or an
+    array instead of a number; ValueError for a strided array, another size or device, and a negative number or one
+    beyond 64 bits."""
     if len(arguments) != len(wanted):
         raise TypeError(f"{kernel} takes {len(wanted)} arguments, not {len(arguments)}")
     named = dict(zip((parameter.name for parameter in wanted), arguments, strict=True))

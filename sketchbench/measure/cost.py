@@ -44,15 +44,8 @@ def count_operations(function: Callable[[Any], Any], x: NDArray[Any]) -> int:
 
 
 def time_in_turns(work: Mapping[str, Callable[[], Any]], repetitions: int) -> dict[str, NDArray[np.float64]]:
-    """Time several computations in turns, so that a slow phase of the machine slows down all of them. A first round,
-    which may compile code, is not measured.
-
-    Arguments:
-        work: name -> function without arguments.
-        repetitions: number of measurements of each.
-    Returns:
-        Name -> seconds (repetitions,).
-    """
+    """Time several functions, by name, in turns, so that a slow phase of the machine slows down all of them: name ->
+    seconds (repetitions,). A first round, which may compile code, is not measured."""
     seconds: dict[str, list[float]] = {name: [] for name in work}
     for repetition in range(repetitions + 1):
         for name, compute in work.items():

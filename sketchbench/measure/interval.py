@@ -46,13 +46,10 @@ def mean_interval(
     The quantile is Student's, so that intervals of few normal values are exact.
 
     Arguments:
-        mean: mean over the trials.
-        sd: standard deviation over the trials, with the divisor trials - 1.
-        skewness: skewness over the trials.
+        mean, sd, skewness: over the trials; sd has the divisor trials - 1.
         trials: number of trials, >= 2.
         error: probability that the interval misses the true mean.
-        scale: size of the quantity; its rounding error widens the interval, as constants are compared with exact
-            values.
+        scale: size of the quantity; its rounding error widens the interval, so that constants equal exact values.
 
     Raises ValueError for fewer than 2 trials, a negative sd, a non-finite number, or an error that is not a
     probability.
@@ -103,18 +100,10 @@ class Slope(NamedTuple):
 
 @checked
 def log_slope(x: Sample, mean: Finite, standard_error: Finite, *, error: float) -> Slope:
-    """The least-squares slope of log(mean) over log(x), with an interval from the standard errors of the means. The
-    interval covers noise in the means, not deviations from a power law.
-
-    Arguments:
-        x: abscissae, positive (points,).
-        mean: means, positive (points,).
-        standard_error: standard errors of the means (points,).
-        error: probability that the interval misses the true slope.
-
-    Raises ValueError for fewer than 2 points, equal abscissae alone, values that are not positive, a negative standard
-    error, or another shape.
-    """
+    """The least-squares slope of log(mean) over log(x), (points,) each and positive, with an interval from the means'
+    standard errors. The interval covers noise in the means, not deviations from a power law. Raises ValueError for
+    fewer than 2 points, equal abscissae alone, values that are not positive, a negative standard error, or another
+    shape."""
     if not (x.ndim == 1 and x.shape == mean.shape == standard_error.shape and (standard_error >= 0).all()):
         shapes = f"{x.shape}, {mean.shape} and {standard_error.shape}"
         raise ValueError(f"x, mean and standard_error of shapes {shapes} must have one axis, and no error be negative")

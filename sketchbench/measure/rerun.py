@@ -9,15 +9,9 @@ from sketchbench.measure.interval import proportion_interval
 
 def chance_of_change(count: int, trials: int, *, bound: float, error: float) -> float:
     """The chance that as many new trials decide differently on which side of a bound a probability lies, if the
-    measured share is the truth. It is 0 for events that happened never or always. O(log trials).
-
-    Arguments:
-        count: number of successes.
-        trials: number of trials.
-        bound: bound of the probability.
-        error: probability that the Clopper-Pearson interval misses, on both sides together.
-
-    Raises ValueError for more successes than trials, no trials, or an error that is not a probability.
+    measured share, `count` of `trials`, is the truth. It is 0 for events that happened never or always. The
+    Clopper-Pearson interval misses with probability `error`, on both sides together. O(log trials). Raises ValueError
+    for more successes than trials, no trials, or an error that is not a probability.
 
     >>> round(chance_of_change(1, 24, bound=0.5, error=3e-6), 3)
     0.264

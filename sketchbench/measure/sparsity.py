@@ -27,9 +27,8 @@ def sparsity(x: Real) -> Vectors:
 
 @checked
 def tail_constants(errors: Real, x: Real, k: Count) -> Vectors:
-    """A lower bound (...) of the constant C_s of tang2021 Lemma 2 from each recovery: the smallest C with error <= (C +
-    1)‖x - x^[k]‖₂ + C/√k ‖x - x^[k]‖₁.
-    `errors`: ‖estimate - x‖₂ (...); `x`: true vectors (..., d); `k`: number of nonzeros of the estimates."""
+    """A lower bound (...) of the constant C_s of tang2021 Lemma 2 from recoveries with k nonzeros of vectors x (...,
+    d): the smallest C with error <= (C + 1)‖x - x^[k]‖₂ + C/√k ‖x - x^[k]‖₁, for errors ‖estimate - x‖₂ (...)."""
     two, one = tail_norms(x, k)
     return np.asarray((errors - two) / (two + one / np.sqrt(k)))
 

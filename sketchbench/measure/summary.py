@@ -15,15 +15,12 @@ ORDINARY = 1e80  # numbers from its inverse to it have normal cubes
 
 @checked
 def summarize(values: Annotated[ArrayLike, check_real], *, scale: NonNegative = 0.0) -> dict[str, float | int]:
-    """Summarise a quantity over its trials, as columns of a row: `trials`, `mean`, `sd` (divisor trials - 1),
-    `skewness` (0 if nothing varies beyond rounding), `minimum` and `maximum`.
+    """Summarise a quantity over at least 2 trials (trials,), as columns of a row: `trials`, `mean`, `sd`
+    (divisor trials - 1), `skewness` (0 if nothing varies beyond rounding), `minimum` and `maximum`.
 
-    Arguments:
-        values: (trials,), at least 2.
-        scale: size of the quantity, >= 0; less than 1e-12 of it, or of the mean, is rounding.
-
-    Raises FloatingPointError for a non-finite value, since a mean over the other trials would be biased; ValueError for
-    fewer than 2 trials, or another shape.
+    Less than 1e-12 of `scale`, the size of the quantity, or of the mean, is rounding. Raises FloatingPointError for a
+    non-finite value, since a mean over the other trials would be biased; ValueError for fewer than 2 trials, or another
+    shape.
     """
     v = np.asarray(values, dtype=np.float64)
     if v.ndim != 1 or v.size < 2:

@@ -33,15 +33,9 @@ def on_grid(variance: float) -> float:
 
 def draw(random: np.random.Generator, variance: float, shape: tuple[int, ...]) -> Integers:
     """Draw from N_Z(0, σ²), exactly, by integers alone (Canonne, Kamath and Steinke 2020, Algorithms 1 to 3). Draws
-    beyond 40 (⌊σ⌋ + 1), with a probability below exp(-700), are left out. A draw takes about a microsecond.
-
-    Arguments:
-        random: generator of uniform integers.
-        variance: σ² > 0, from `on_grid`; the numbers' variance is at most σ², and hardly less for σ >= 1.
-        shape: of the array.
-
-    Raises ValueError for a σ² outside `on_grid`, or above 2^25.
-    """
+    beyond 40 (⌊σ⌋ + 1), with a probability below exp(-700), are left out. A draw takes about a microsecond. The
+    variance σ² > 0 is from `on_grid`; the numbers' variance is at most σ², and hardly less for σ >= 1. Raises
+    ValueError for a σ² outside `on_grid`, or above 2^25."""
     if not 0 < variance <= MOST or on_grid(variance) != variance:
         raise ValueError(f"variance={variance} must be > 0, <= {MOST}, and a multiple of 1/{GRAIN}, or from `on_grid`")
     grain = GRAIN if variance < SMALL else 1
@@ -123,15 +117,9 @@ def rounded_norm(norm: NonNegative, rows: Count, beta: Probability) -> float:
 
 @checked
 def epsilon(count: Count, rate: Share, multiplier: Positive, delta: Probability) -> float:
-    """An upper bound of ε for `count` releases of sums over Poisson batches with noise N_Z(0, σ²), by Rényi divergences
-    of integer orders.
-
-    Arguments:
-        count: number of releases.
-        rate: q, the probability of a record to be in a batch; 1 for full batches.
-        multiplier: σ over the largest norm of the integers by which a record changes a sum.
-        delta: δ, 0 < δ < 1.
-    """
+    """An upper bound of ε at δ for `count` releases of sums over Poisson batches with noise N_Z(0, σ²), by Rényi
+    divergences of integer orders. `rate` is q, the probability of a record to be in a batch, 1 for full batches;
+    `multiplier` is σ over the largest norm of the integers by which a record changes a sum."""
 
     @functools.cache
     def at(index: int) -> float:

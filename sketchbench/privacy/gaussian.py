@@ -72,7 +72,8 @@ def mu(epsilon: float, delta: float) -> float:
 
 
 def resampled_delta(mu: float, epsilon: float, batch: int, records: int) -> float:
-    """An upper bound of δ at a given ε for a Gaussian release of the mean over a batch drawn with replacement.
+    """An upper bound of δ at a given ε > 0 for a Gaussian release of the mean over a batch drawn with replacement. μ >
+    0 is the sensitivity over σ for a record that is in the batch once.
 
     A record is in the batch j times with probability w_j, and then moves the mean by at most j μ. So outputs of
     neighbouring data sets have the distributions P = Σ w_j P_j and Q = Σ w_j Q_j with P_0 = Q_0 = A; any two of A, P_j
@@ -80,12 +81,6 @@ def resampled_delta(mu: float, epsilon: float, batch: int, records: int) -> floa
     λ_j with sum 1; then δ <= Σ w_j δ(j μ, ε_j), with exp(ε_j) = exp(ε) + (exp(ε) - 1) λ_j w_0 / w_j. The bound is the
     best of three geometric sequences of shares. λ_j ∝ w_j is Theorem 10 of Balle, Barthe and Gaboardi 2018, which is
     far from tight at small δ.
-
-    Arguments:
-        mu: sensitivity over σ for a record that is in the batch once, > 0.
-        epsilon: ε > 0.
-        batch: records in a batch.
-        records: records that a batch is drawn from.
     """
     from scipy import stats  # takes a second to import
 

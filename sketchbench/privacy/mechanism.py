@@ -21,14 +21,9 @@ class GaussianRelease(Checked):
 
 @dataclass(frozen=True)
 class SampledGaussian(Checked):
-    """A Gaussian release of the mean over a random batch of the records.
-
-    Arguments:
-        mechanism: release on a batch; its sensitivity is for a record that is in the batch once.
-        sampling: sampling of the batch.
-        neighbours: `replace_one` or `add_remove`; for random batches it must be `sampling.neighbours`, for which
-            amplification by this sampling is proven.
-    """
+    """A Gaussian release of the mean over a random batch of the records. The sensitivity of `mechanism`, the release on
+    a batch, is for a record that is in the batch once. For random batches `neighbours` must be `sampling.neighbours`,
+    for which amplification by this sampling is proven."""
 
     mechanism: GaussianRelease
     sampling: Sampling
@@ -94,13 +89,9 @@ Mechanism = GaussianRelease | SampledGaussian | Composed | Parallel | PostProces
 
 @dataclass(frozen=True)
 class Steps:
-    """All releases that one record takes part in: repetitions of one Gaussian release.
-
-    Arguments:
-        gaussian: the release.
-        sampled: the same on random batches; None for full batches.
-        times: repetitions by each composition around the release, the outermost first, such as (T, K).
-    """
+    """All releases that one record takes part in: repetitions of one Gaussian release; `sampled` is the same on random
+    batches, None for full batches. `times` are the repetitions by each composition around it, the outermost first, such
+    as (T, K)."""
 
     gaussian: GaussianRelease
     sampled: SampledGaussian | None
@@ -166,15 +157,9 @@ def mean_sensitivity(bound: Positive, batch: Count, neighbours: Neighbours) -> f
 def private_training(
     step: SampledGaussian, *, local_steps: int, rounds: int, records: tuple[frozenset[int], ...], sketch: str
 ) -> Mechanism:
-    """Everything that private iterative sketching releases to the server (song2023 Algorithm 2).
-
-    Arguments:
-        step: a client's local step, the same for all clients.
-        local_steps: K, steps of a client in a round.
-        rounds: T.
-        records: numbers of each client's records in the data set.
-        sketch: name of the sketch, which is post-processing.
-    """
+    """Everything that private iterative sketching releases to the server (song2023 Algorithm 2): T rounds of K local
+    steps, the same `step` for all clients. `records` are the numbers of each client's records in the data set; the
+    named sketch is post-processing."""
     clients = Parallel((Composed(step, local_steps),) * len(records), records)
     return PostProcessed(Composed(clients, rounds), sketch)
 

@@ -17,13 +17,9 @@ from sketchbench.privacy.mechanism import Mechanism, steps
 @checked
 def reconstruction_bound(mechanism: Mechanism, baseline: Probability) -> float:
     """The largest probability with which any attack on a mechanism finds a record: Φ(Φ⁻¹(κ) + √k μ) for k Gaussian
-    releases of sensitivity μσ (Hayes et al. 2023, Theorem 2, with the trade-off function of a Gaussian).
-
-    Arguments:
-        mechanism: Gaussian releases of full batches, with the sensitivity to a left-out record.
-        baseline: κ.
-
-    Raises ValueError for random batches, which have another blow-up function.
+    releases of sensitivity μσ (Hayes et al. 2023, Theorem 2, with the trade-off function of a Gaussian). The baseline
+    is κ; the sensitivity is to a left-out record. Raises ValueError for random batches, which have another blow-up
+    function.
 
     >>> from sketchbench.privacy.mechanism import GaussianRelease
     >>> round(reconstruction_bound(GaussianRelease(sensitivity=1.0, sigma=1.0), 0.1), 4)

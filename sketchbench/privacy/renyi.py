@@ -39,15 +39,9 @@ ORDERS = sorted(  # t
 
 @checked
 def epsilon(count: Count, rate: Share, sigma: Positive, delta: Probability) -> float:
-    """An upper bound of ε for `count` Gaussian releases of Poisson batches, at most 0.5 % above the bound by the best
-    of all orders. It costs some 25 integrals, a quarter of a second.
-
-    Arguments:
-        count: number of releases.
-        rate: q, 0 < q <= 1; 1 for full batches.
-        sigma: σ over the sensitivity, > 0.
-        delta: δ, 0 < δ < 1.
-    """
+    """An upper bound of ε at δ for `count` Gaussian releases of Poisson batches, at most 0.5 % above the bound by the
+    best of all orders. The rate is q, 0 < q <= 1, 1 for full batches; sigma is σ over the sensitivity. It costs some 25
+    integrals, a quarter of a second."""
 
     @functools.cache
     def at(index: int) -> float:

@@ -14,18 +14,11 @@ Neighbours = Literal["replace_one", "add_remove"]
 
 @dataclass(frozen=True)
 class Sampling(Checked):
-    """The sampling of batches of a client's records, a new batch for every release.
-
-    Arguments:
-        kind: `full`: all records. `poisson`: every record independently, with probability batch/records.
-            `without_replacement`: a uniform set of `batch` records. `with_replacement`: `batch` independent uniform
-            records, with repeats.
-        batch: size of a batch, 1 <= batch <= records; the expected size for `poisson`.
-        records: number of a client's records.
-
-    Raises ValueError for a batch out of its range, or a full batch that is smaller than `records`; TypeError for a size
-    that is not an integer.
-    """
+    """The sampling of batches of a client's records, a new batch for every release. `full`: all records. `poisson`:
+    every record independently, with probability batch/records, so `batch` is the expected size.
+    `without_replacement`: a uniform set of `batch` records. `with_replacement`: `batch` independent uniform records,
+    with repeats. Raises ValueError unless 1 <= batch <= records, or for a smaller full batch; TypeError for a size
+    that is not an integer."""
 
     kind: Kind
     batch: Count

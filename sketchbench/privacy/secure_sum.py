@@ -47,15 +47,9 @@ class SecureSum(Checked):
 
 @dataclass(frozen=True)
 class Grid(Checked):
-    """The integers that clients send, and the noise that each of C clients adds to each of b integers.
-
-    Arguments:
-        unit: γ, in the unit of the vectors.
-        variance: σ² of a client's noise, in units of γ².
-        clients, rows: C and b.
-        sensitivity: of a sum before it is rounded, in the unit of the vectors.
-        beta: β, the probability of a larger change than `changed`.
-    """
+    """The integers that clients send, and the noise that each of C clients adds to each of b = `rows` integers. γ
+    (`unit`) and the sensitivity, of a sum before it is rounded, are in the unit of the vectors, σ² (`variance`), of a
+    client's noise, in units of γ². β is the probability of a larger change than `changed`."""
 
     unit: Positive
     variance: Positive
@@ -103,18 +97,10 @@ def reach(bits: int, rows: int, wraps: float) -> float:
 
 
 def fit(sums: SecureSum, rows: int, length: int, bits: int, wraps: float) -> Grid:
-    """The finest grid on which these sums, and the noise that they need, hardly ever wrap around.
-
-    Arguments:
-        sums: the released sums.
-        rows: b, integers of a client.
-        length: n, of the transform before b entries are taken.
-        bits: B.
-        wraps: probability that any entry of a round's sum, of at most the largest norm, wraps around.
-
-    Raises ValueError if B bits are too few for the noise, or if sums of discrete Gaussians with that noise are not
-    close to one.
-    """
+    """The finest grid on which these sums, and the noise that they need, hardly ever wrap around: with probability
+    `wraps` in any entry of a round's sum of at most the largest norm. A client sends b = `rows` integers of B `bits`,
+    from a transform of length n. Raises ValueError if B bits are too few for the noise, or if sums of discrete
+    Gaussians with that noise are not close to one."""
     beta = SPENT * sums.delta / sums.rounds
     delta = (1 - SPENT) * sums.delta * math.exp(-SPENT * sums.epsilon / 2)
     multiplier = discrete_gaussian.multiplier(sums.rounds, sums.rate, (1 - SPENT) * sums.epsilon, delta)

@@ -22,13 +22,8 @@ def composed_epsilon(each: NonNegative, delta: NonNegative, times: Count, goal: 
     revealed with a probability above `goal`. O(times).
 
     A response reveals the bit with probability δ, and otherwise answers truthfully with odds exp(each) to 1. No
-    composition of (each, δ)-private mechanisms is less private (Kairouz, Oh and Viswanath 2015, Theorem 3.3).
-
-    Arguments:
-        each: ε of one response.
-        delta: δ of one response.
-        times: number of responses; more than 10,000,000 raise ValueError.
-        goal: δ of all responses together.
+    composition of (each, δ)-private mechanisms is less private (Kairouz, Oh and Viswanath 2015, Theorem 3.3). Raises
+    ValueError for more than 10,000,000 responses.
     """
     if times > MOST_TIMES:
         raise ValueError(f"times={times} must be <= {MOST_TIMES:,}, as all numbers of true answers are listed")
@@ -68,18 +63,9 @@ def sampled_epsilon(each: NonNegative, delta: NonNegative, batch: Count, records
 
     Records either count or not; neighbouring data sets replace one record that doesn't by one that does. On a batch
     with j records that count, a counter reveals each with probability δ, and otherwise answers `many` with a
-    probability p_j that grows as fast as (each, 0)-privacy allows: p_{j+1} = min(exp(each) p_j, 1 - exp(-each) (1 -
-    p_j)). So it is (each, δ)-private on the batch. The counters have p_0 = exp(-i each)/(1 + exp(each)) for i = 0, 1,
-    ..., batch.
-
-    Arguments:
-        each: ε of a counter on a batch.
-        delta: δ of a counter on a batch.
-        batch: records of a batch.
-        records: records that a batch is drawn from.
-        goal: δ of the counter with sampling.
-
-    Raises ValueError for a single record, or if the smallest probability of a counter underflows.
+    probability p_j that grows as fast as (each, 0)-privacy allows: p_{j+1} = min(exp(each) p_j, 1 - exp(-each)
+    (1 - p_j)). So it is (each, δ)-private on the batch. The counters have p_0 = exp(-i each)/(1 + exp(each)) for i = 0,
+    1, ..., batch. Raises ValueError for a single record, or if the smallest probability of a counter underflows.
     """
     if not batch >= 1 or records < 2:
         raise ValueError(f"batch={batch} and records={records} must be >= 1 and >= 2")

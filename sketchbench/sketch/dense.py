@@ -16,12 +16,8 @@ class Dense(Sketch):
     blocks of at most WORKSPACE entries (or one row of every operator, if that is more), so memory stays bounded. A
     stack that fits into one block is generated once, and stored.
 
-    Arguments:
-        kernels: backend of all arrays.
-        d, b: dimension of the vectors, and sketch size.
-        operators: T.
-        rows_of: function of (row, rows) that returns rows `row` to `row + rows` of every R, real, (T, rows, d). Entries
-            must depend on the row's number only, so that every application sees the same matrix.
+    `rows_of(row, rows)` returns rows `row` to `row + rows` of every R, real, (T, rows, d). Entries must depend on the
+    row's number only, so that every application sees the same matrix.
     """
 
     def __init__(self, kernels: Kernels, d: int, b: int, operators: int, rows_of: Callable[[int, int], Array]) -> None:
@@ -72,16 +68,9 @@ class Dense(Sketch):
 
 
 class Generated(Dense):
-    """T operators R = scale * E; the kernels generate the independent entries of E, standard normals or signs. One
-    kernel generates and applies a stack of more than WORKSPACE entries: entries live in the cache only, shared by N
-    vectors.
-
-    Arguments:
-        draws: random bits of the operators.
-        d, b: dimension of the vectors, and sketch size.
-        entries: `gaussian` or `signs`.
-        scale: factor of all entries.
-    """
+    """T operators R = scale * E; the kernels generate the independent entries of E, standard normals (`gaussian`) or
+    `signs`. One kernel generates and applies a stack of more than WORKSPACE entries: entries live in the cache only,
+    shared by N vectors."""
 
     def __init__(self, draws: Draws, d: int, b: int, entries: Entries, scale: float) -> None:
         def rows_of(row: int, rows: int) -> Array:

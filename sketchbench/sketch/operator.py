@@ -34,20 +34,13 @@ class Sketch(ABC):
     """A drawn sketching matrix R of shape (b, d), or a stack of T independent ones; `Family.draw` makes it.
 
     A single operator (`operators=None`) maps x of shape (..., d) to R x of shape (..., b), and its transpose maps back.
-    A stack applies operator t to entry t of the first axis: (T, ..., d) to (T, ..., b); all operators share a first
-    axis of length 1. Arrays are float32 or float64, and NumPy's, or CuPy's with `kernels=cupy`. Results have the dtype
-    of the argument.
+    A stack (`operators=T`) applies operator t to entry t of the first axis: (T, ..., d) to (T, ..., b); all operators
+    share a first axis of length 1. Arrays are float32 or float64, and NumPy's, or CuPy's with `kernels=cupy`. Results
+    have the dtype of the argument.
 
     Operators are values, equal for the same family, key, number, form and backend. `pickle`, `copy` and `torch.save`
-    keep these, not the matrix, and draw it again; so a copy costs a draw, and loading needs the backend.
-
-    To write an operator: a subclass with `_sketch` and `_desketch`.
-
-    Arguments:
-        d: dimension of the vectors.
-        b: sketch size.
-        kernels: backend of all arrays.
-        operators: T; None for a single operator.
+    keep these, not the matrix, and draw it again; so a copy costs a draw, and loading needs the backend. To write an
+    operator: a subclass with `_sketch` and `_desketch`.
     """
 
     drawn: Drawn | None = None  # set by `Family.draw`
@@ -82,15 +75,10 @@ class Sketch(ABC):
         vars(self).update(state, kernels=load(state["kernels"]))
 
     def sketch(self, x: Array, *, check_finite: bool = True) -> Array:
-        """R x along the last axis: (..., d) -> (..., b), in the dtype of x.
-
-        Arguments:
-            x: vectors (..., d), float32 or float64.
-            check_finite: whether to look for non-finite entries, which takes a pass over x and one over the result.
-
-        Raises ValueError for a wrong length, or a non-finite entry of x; TypeError for another dtype or kind of array;
-        OverflowError if sums of finite entries exceed the dtype; MemoryError if the result exceeds the free memory.
-        """
+        """R x along the last axis: (..., d) -> (..., b), in the dtype of x, float32 or float64. Looking for non-finite
+        entries (`check_finite`) takes a pass over x and one over the result. Raises ValueError for a wrong length, or a
+        non-finite entry of x; TypeError for another dtype or kind of array; OverflowError if sums of finite entries
+        exceed the dtype; MemoryError if the result exceeds the free memory."""
         return self._evaluate(self._sketch, self.lift(x, self.d, "d", check_finite), x, self.b, check_finite)
 
     def desketch(self, y: Array, *, check_finite: bool = True) -> Array:
@@ -104,9 +92,8 @@ class Sketch(ABC):
 
     def sketch_sparse(self, *terms: tuple[Array, Array]) -> Array:
         """R x (N, b) for sums x of sparse vectors: N by a single operator, or one by each operator of a stack. It costs
-        at most O(N k) more than `sketch` does for a dense x.
-        `terms`: sparse vectors, as pairs of indices, int32 (N, k), in ascending order, and values (N, k), float32 or
-        float64; not checked."""
+        at most O(N k) more than `sketch` does for a dense x. Terms are pairs of ascending indices, int32 (N, k), and
+        values (N, k), float32 or float64; not checked."""
         values = terms[0][1]
         entries = len(values) * max(self.b, self.d)
         if entries > sizes.UNCHECKED:

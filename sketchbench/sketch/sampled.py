@@ -13,8 +13,6 @@ class Sampled(Sketch):
     or Rᵀ to a vector costs O(n) and one transform.
 
     Arguments:
-        kernels: backend of all arrays.
-        d: dimension of the vectors.
         n: length of the transform, >= d.
         rows: sampled rows of H, int32 (T, b) in [0, n), in any order, with or without repeats.
         scale: factor of all entries.

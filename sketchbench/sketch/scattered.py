@@ -11,15 +11,8 @@ from sketchbench.sketch.operator import Sketch
 
 class Scattered(Sketch):
     """T operators R whose column j has the entries scale * signs[t, r, j] in the rows buckets[t, r, j], r = 0..s-1.
-    Entries in the same row add up. Applying R or Rᵀ to a vector costs O(s d).
-
-    Arguments:
-        kernels: backend of all arrays.
-        b: sketch size.
-        buckets: rows of the entries, int32 (T, s, d) in [0, b).
-        signs: int8 (T, s, d), 1 or -1; 0 leaves an entry out.
-        scale: factor of all entries.
-    """
+    Entries in the same row add up. Applying R or Rᵀ to a vector costs O(s d). Buckets are int32 (T, s, d) in [0, b),
+    signs int8 (T, s, d), 1 or -1; 0 leaves an entry out."""
 
     def __init__(self, kernels: Kernels, b: int, buckets: Array, signs: Array, scale: float = 1.0) -> None:
         super().__init__(buckets.shape[-1], b, kernels, buckets.shape[0])

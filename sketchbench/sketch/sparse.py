@@ -14,12 +14,10 @@ from sketchbench.sketch.scattered import Scattered
 class SparseEmbedding(Family):
     """Sparse embedding I: s entries ±1/√s in every column, in different rows (song2023 Definition D.6). E[RᵀR] = I.
 
-    The s rows are a uniform sample without replacement, the signs are independent. The estimate gᵀRᵀRh of gᵀh has the
-    variance (‖g‖²‖h‖² + (gᵀh)² - 2Σ g_i²h_i²)/b for every s (`theory.second_moment.hashed`), and E‖RᵀRh - h‖² = (d -
-    1)/b ‖h‖²; a larger s makes tails lighter. Sketching or desketching a vector costs O(s d).
-
-    Arguments:
-        s: number of nonzeros per column, 1 <= s <= b; s = 1 is CountSketch.
+    The s rows, 1 <= s <= b, are a uniform sample without replacement, the signs are independent; s = 1 is CountSketch.
+    The estimate gᵀRᵀRh of gᵀh has the variance (‖g‖²‖h‖² + (gᵀh)² - 2Σ g_i²h_i²)/b for every s
+    (`theory.second_moment.hashed`), and E‖RᵀRh - h‖² = (d - 1)/b ‖h‖²; a larger s makes tails lighter. Sketching or
+    desketching a vector costs O(s d).
     """
 
     s: int = 4
@@ -40,10 +38,9 @@ class BlockSparseEmbedding(Family):
     """Sparse embedding II: s entries ±1/√s in every column, one in each of s blocks (song2023 Definition D.7).
 
     Blocks are CountSketches of b/s rows, so medians over the blocks can be decoded (`CountSketchMedian`). b is a
-    multiple of s. E[RᵀR] = I, and second moments and costs are as for `SparseEmbedding`.
+    multiple of s >= 1. E[RᵀR] = I, and second moments and costs are as for `SparseEmbedding`.
 
     Arguments:
-        s: number of blocks, and of nonzeros per column, 1 <= s <= b.
         hashing: randomness of rows and signs, over all s d nonzeros. `full`: all independent. `polynomial`: rows 2-wise
             and signs 4-wise independent, which the second moments need. `logarithmic`: both ⌈log₂(s d)⌉-wise
             independent, at least 4-wise. `rows`: as `polynomial`, with separate hash functions for each block;

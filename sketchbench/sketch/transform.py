@@ -14,7 +14,6 @@ from sketchbench.sketch.sampled import Sampled, SampledHadamard, ShuffledSamples
 @dataclass(frozen=True)
 class SubsampledTransform(Family):
     """R = √(n/b) S H D P: zero padding P to length n, random signs D, an orthonormal transform H, b uniform rows S.
-
     Base class of SRHT and SRCT; E[RᵀR] = I; b <= n, or any b with `replacement`.
 
     Arguments:
@@ -64,11 +63,8 @@ class SubsampledHadamard(SubsampledTransform):
     P pads vectors with zeros to length n, D has random signs, S samples b rows uniformly. E[RᵀR] = I. The estimate
     gᵀRᵀRh of gᵀh has the variance ρ (‖g‖²‖h‖² + (gᵀh)² - 2Σ g_i²h_i²)/b (`theory.second_moment.sampled_hadamard`), and
     E‖RᵀRh - h‖² = ρ (d - 1)/b ‖h‖², with ρ = (n - b)/(n - 1), or 1 with replacement. Sketching or desketching a vector
-    costs O(n log n).
-
-    Arguments:
-        replacement, signs: as in `SubsampledTransform`.
-        pad: False raises SizeError for a d that is not a power of two.
+    costs O(n log n). With `pad=False` a d that is not a power of two raises SizeError; other arguments as in
+    `SubsampledTransform`.
     """
 
     pad: bool = True
@@ -105,12 +101,8 @@ class SubsampledCosine(SubsampledTransform):
 
     D has random signs, S samples b rows uniformly. E[RᵀR] = I; the variance of gᵀRᵀRh is close to SRHT's, since entries
     of H differ in size (`theory.second_moment.sampled_cosine`), and E‖RᵀRh - h‖² = (d/b - 1)‖h‖², or (d - 1)/b ‖h‖²
-    with replacement. Sketching or desketching a vector costs O(n log n).
-
-    Arguments:
-        replacement, signs: as in `SubsampledTransform`.
-        pad: whether to pad vectors with zeros to the next n whose only prime factors are 2, 3 and 5, for a fast
-            transform.
+    with replacement. Sketching or desketching a vector costs O(n log n). `pad` pads vectors with zeros to the next n
+    whose only prime factors are 2, 3 and 5, for a fast transform; other arguments as in `SubsampledTransform`.
     """
 
     pad: bool = False

@@ -82,14 +82,8 @@ COROLLARIES = {
 
 @checked
 def most_change(p: Assumptions, eta: Positive, squared_gradient: NonNegative, *, printed: bool) -> float:
-    """Lemma G.1: the upper bound of E f(w^{t+1}) - f(w^t) given w^t, with η_global = 1.
-
-    Arguments:
-        p: constants of objective and sketch.
-        eta: η_local.
-        squared_gradient: ‖∇f(w^t)‖².
-        printed: True: descent η_global ‖∇f(w^t)‖², as printed; False: ηK‖∇f(w^t)‖², from the lemma's first line.
-    """
+    """Lemma G.1: the upper bound of E f(w^{t+1}) - f(w^t) given w^t, with η_global = 1 and `eta` = η_local. With
+    `printed`, the descent is η_global ‖∇f(w^t)‖², as printed; else ηK‖∇f(w^t)‖², from the lemma's first line."""
     if not math.isfinite(p.gradient_bound):
         raise ValueError("Lemma G.1 needs bounded gradients, and gradient_bound is inf; choose another objective")
     descent = squared_gradient if printed else eta * p.local_steps * squared_gradient

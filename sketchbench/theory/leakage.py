@@ -17,13 +17,9 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Constants:
-    """Constants of the loss at a point, and of the sketch.
-
-    Attributes:
-        theta_1, theta_2: θ₁ <= θ₂, extreme singular values of Φ.
-        lipschitz: β, Lipschitz constant of G: the largest θ₂ over all x.
-        gamma_1, gamma_2: γ₁ <= γ₂, extreme singular values of Rᵀ. τ, the Lipschitz constant of R, is γ₂.
-    """
+    """Constants of the loss at a point, and of the sketch: θ₁ <= θ₂, the extreme singular values of Φ; β (`lipschitz`),
+    the Lipschitz constant of G, the largest θ₂ over all x; γ₁ <= γ₂, the extreme singular values of Rᵀ. τ, the
+    Lipschitz constant of R, is γ₂."""
 
     theta_1: Numbers
     theta_2: Numbers
@@ -41,15 +37,9 @@ class Constants:
 
 @dataclass(frozen=True)
 class ExpectedSpectrum:
-    """Means over draws of the singular values of Rᵀ.
-
-    Attributes:
-        largest: E‖R‖, or an upper bound.
-        smallest: E γ₁, or a lower bound.
-        rank: mean rank.
-        deficient: probability of a rank below b.
-        exact: whether `largest` and `smallest` are means, not bounds.
-    """
+    """Means over draws of the singular values of Rᵀ: `largest`, E‖R‖, or an upper bound; `smallest`, E γ₁, or a lower
+    bound; the mean `rank`; and the probability `deficient` of a rank below b. `exact` says that `largest` and
+    `smallest` are means, not bounds."""
 
     largest: float
     smallest: float

@@ -13,15 +13,8 @@ Numbers = Any  # float64 arrays of the kernels' kind, or floats
 
 
 class ClientAverages(NamedTuple):
-    """Averages over the clients at one local step; ū is the mean of their weights u_c, ḡ the mean of ∇f_c(u_c).
-
-    Arguments:
-        spread: V, the mean of ‖u_c - ū‖².
-        squared_gradient: ‖ḡ‖².
-        excess: f(ū) - f*.
-        squared_distance: ‖ū - w*‖².
-        progress: (ū - w*)ᵀḡ.
-    """
+    """Averages over the clients at one local step; ū is the mean of their weights u_c, ḡ the mean of ∇f_c(u_c): V
+    (`spread`), the mean of ‖u_c - ū‖²; ‖ḡ‖²; f(ū) - f* (`excess`); ‖ū - w*‖²; and (ū - w*)ᵀḡ (`progress`)."""
 
     spread: Numbers
     squared_gradient: Numbers

@@ -19,14 +19,8 @@ Numbers = NDArray[np.float64]
 
 
 class Function(NamedTuple):
-    """A function L of numbers u, as functions of arrays of any shape.
-
-    Attributes:
-        value: L.
-        slope: L'.
-        smoothness: sup L'', derived by hand; None if L'' is unbounded or L' jumps.
-        positive: whether L is defined for u > 0 only.
-    """
+    """A function L of numbers u, as functions of arrays of any shape: `value` L, `slope` L', and `smoothness` sup L'',
+    derived by hand (None if L'' is unbounded or L' jumps). `positive` says that L is defined for u > 0 only."""
 
     value: Callable[[Numbers], Numbers]
     slope: Callable[[Numbers], Numbers]

@@ -15,14 +15,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class File:
-    """A file to download.
-
-    Arguments:
-        url: address.
-        checksum: `md5:...`; None if no checksum is published.
-        folder: its folder in the data root.
-        archive: whether it is a tar file, which is unpacked in that folder.
-    """
+    """A file to download from `url` into a folder of the data root. The checksum is `md5:...`; None if none is
+    published. An `archive`, a tar file, is unpacked in that folder."""
 
     url: str
     checksum: str | None

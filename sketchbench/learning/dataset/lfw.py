@@ -24,17 +24,10 @@ VOUCHING = "python -m sketchbench.dataset checksum lfw"
 
 
 def load(root: str | None = None, seed: int = 0, attribute: str | None = None) -> Dataset:
-    """8,150 training and 3,400 test faces of 3 × 64 × 47 pixels, in class 1 for male and 0 otherwise. The paper does
-    not say which images it uses; these are a random sample. A smaller copy is divided in the same proportion.
-
-    Arguments:
-        root: the data root; see `data_root`.
-        seed: root of the choice of images.
-        attribute: a second attribute of the list, such as Black, whose faces are in classes 2 and 3.
-
-    Raises FileNotFoundError for a missing file, with the folder and how to get the file; ValueError for a file that is
-    damaged, or has no checksum.
-    """
+    """8,150 training and 3,400 test faces of 3 × 64 × 47 pixels, in class 1 for male and 0 otherwise. A second
+    attribute of the list, such as Black, makes classes 2 and 3 of its faces. The paper does not say which images it
+    uses; these are a random sample. A smaller copy is divided in the same proportion. Raises FileNotFoundError for a
+    missing file, with the folder and how to get the file; ValueError for a file that is damaged, or has no checksum."""
     folder = data_root(root) / "lfw_home"
     names = ["Male"] if attribute is None else ["Male", attribute]
     _require_files(folder)

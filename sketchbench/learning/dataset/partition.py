@@ -1,4 +1,5 @@
-"""Partitions of training samples among clients: arrays of sample numbers, disjoint between clients."""
+"""Partitions of training samples among clients: arrays of sample numbers, disjoint between clients. Functions take
+`labels`, the classes of all samples (n,), the `seed` of everything random, and mostly the number of `clients`."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -78,16 +79,9 @@ def _place(parts: Sequence[NDArray[np.int64]], place: int) -> str:
 
 @checked
 def iid(labels: Labels, seed: int, clients: Count, balanced: bool = False) -> Parts:
-    """Divide the samples at random into equal shares of n // clients; the remaining samples are dropped. Raises
-    ValueError for more clients than samples.
-
-    Arguments:
-        labels: classes of all samples (n,).
-        seed: root of the random order of the samples.
-        clients: number of clients.
-        balanced: whether clients have the same number of samples of each class, up to one (tang2021 §4.2), instead of
-            uniformly random samples (zhang2021 §6.2).
-    """
+    """Divide the samples at random into equal shares of n // clients; the remaining samples are dropped. `balanced`
+    clients have the same number of samples of each class, up to one (tang2021 §4.2), others uniformly random samples
+    (zhang2021 §6.2). Raises ValueError for more clients than samples."""
     _check(clients, labels)
     share = len(labels) // clients
     order = _shuffle(labels, seed)[: share * clients]
@@ -99,15 +93,8 @@ def iid(labels: Labels, seed: int, clients: Count, balanced: bool = False) -> Pa
 
 @checked
 def one_class(labels: Labels, seed: int, clients: Count, samples: Count = 5) -> Parts:
-    """Give every client samples of a single class; client i has the class of number i mod classes. tang2021 §4.2 has
-    10,000 clients of 5 samples. Raises ValueError if a class has too few samples.
-
-    Arguments:
-        labels: classes of all samples (n,).
-        seed: root of the random order of the samples.
-        clients: number of clients.
-        samples: samples of each client.
-    """
+    """Give every client `samples` of a single class; client i has the class of number i mod classes. tang2021 §4.2 has
+    10,000 clients of 5 samples. Raises ValueError if a class has too few samples."""
     _check(clients, labels)
     classes = np.unique(labels)
     order = _shuffle(labels, seed)
@@ -128,15 +115,8 @@ def one_class(labels: Labels, seed: int, clients: Count, samples: Count = 5) -> 
 
 @checked
 def dirichlet(labels: Labels, seed: int, clients: Count, alpha: Positive = 0.5) -> Parts:
-    """Divide every class among the clients in proportions from a symmetric Dirichlet distribution. Raises ValueError if
-    a client has no sample.
-
-    Arguments:
-        labels: classes of all samples (n,).
-        seed: root of the proportions, and of the random order of the samples.
-        clients: number of clients.
-        alpha: parameter of the distribution; the smaller it is, the more the clients differ.
-    """
+    """Divide every class among the clients in proportions from a symmetric Dirichlet distribution; the smaller its
+    parameter alpha, the more the clients differ. Raises ValueError if a client has no sample."""
     _check(clients, labels)
     random = seeds.generator(seed, data="dirichlet", clients=clients)
     order = _shuffle(labels, seed)
@@ -157,14 +137,8 @@ def dirichlet(labels: Labels, seed: int, clients: Count, alpha: Positive = 0.5) 
 @checked
 def by_user(labels: Labels, seed: int, clients: Count, users: Users = None) -> Parts:
     """Give every client the samples of one user, for a natural partition: of the users with the most samples, in the
-    order of their numbers. Nothing is random. Raises ValueError without users, or for more clients than users.
-
-    Arguments:
-        labels: classes of all samples (n,).
-        seed: without effect.
-        clients: number of clients.
-        users: each sample's user, integers (n,).
-    """
+    order of their numbers. `users` is each sample's user, integers (n,). Nothing is random, and the seed without
+    effect. Raises ValueError without users, or for more clients than users."""
     _check(clients, labels)
     if users is None:
         raise ValueError("users=None must be a number for each sample; give the data set users, or deal it otherwise")
@@ -180,16 +154,8 @@ def by_user(labels: Labels, seed: int, clients: Count, users: Users = None) -> P
 
 @checked
 def even(labels: Labels, seed: int, partition: MakeParts, samples: Count, users: Users = None) -> Parts:
-    """Keep equally many samples of every client of a partition, drawn at random. Raises ValueError as `deal` does, and
-    for a client with fewer samples.
-
-    Arguments:
-        labels: classes of all samples (n,).
-        seed: root of the partition, and of that choice.
-        partition: function of `labels` and `seed`, and perhaps `users`.
-        samples: number of samples that a client keeps.
-        users: for the partition.
-    """
+    """Keep equally many samples of every client of another partition, a function of `labels`, `seed`, and perhaps
+    `users`; they are drawn at random. Raises ValueError as `deal` does, and for a client with fewer samples."""
     parts = deal(partition, labels, seed, users)
     fewest = min(map(len, parts))
     if samples > fewest:

@@ -7,16 +7,9 @@ from torch import Tensor, nn
 
 
 class ClientNorm(nn.BatchNorm2d):
-    """Batch normalisation of consecutive groups of `batch` images, each of one client.
-
-    In training, a client's images are normalised by their own mean and variance. In evaluation, all images are
-    normalised by the running mean and variance; these change only while `measuring`, to the averages over the clients
-    of a pass.
-
-    Attributes:
-        batch: number of images of a client.
-        measuring: whether a pass in training sets the running mean and variance.
-    """
+    """Batch normalisation of consecutive groups of `batch` images, each of one client. In training, a client's images
+    are normalised by their own mean and variance. In evaluation, all images are normalised by the running mean and
+    variance; these change only while `measuring`, to the averages over the clients of a pass."""
 
     batch = 1
     measuring = False

@@ -85,9 +85,8 @@ def sigmoid_cnn(
     gradient.
 
     Arguments:
-        filters: number of filters of each convolution.
+        filters, strides: number of filters and stride of each convolution.
         kernel: height and width of the filters, odd.
-        strides: stride of each convolution.
         width: weights and biases are uniform in [-width, width].
         pooled: whether the maximum over as many pixels replaces each stride.
         norm: whether batch normalisation precedes each sigmoid: of the batch itself, in evaluation, too, and without
@@ -111,15 +110,9 @@ def strided_cnn(
     strides: Sequence[Count],
     hidden: Sequence[Count],
 ) -> nn.Sequential:
-    """Padded convolutions with strides instead of pooling, and dense layers, with ReLU; with the settings of conf/model
-    89,834 parameters for CIFAR-10.
-
-    Arguments:
-        filters: number of filters of each convolution.
-        kernel: height and width of the filters, odd.
-        strides: stride of each convolution.
-        hidden: units of the dense layers.
-    """
+    """Padded convolutions, of an odd kernel, with strides instead of pooling, and dense layers of `hidden` units, with
+    ReLU; with the settings of conf/model 89,834 parameters for CIFAR-10. `filters` and `strides` are of each
+    convolution."""
     parts, inputs = _strided(nn.ReLU, shape, family, filters, kernel, strides)
     return nn.Sequential(*parts, *_perceptron(inputs, hidden, classes, family))
 

@@ -23,13 +23,8 @@ from sketchbench.sketch.operator import Sketch
 
 
 class Sketched(nn.Module):
-    """Base class of sketched layers.
-
-    Attributes:
-        weight: weights (out, ...), with d entries for each output, which are sketched.
-        family: family of the operators.
-        operator: operator of the next forward passes; None before the first `draw`.
-    """
+    """Base class of sketched layers, whose weights (out, ...), with d entries for each output, are sketched. `operator`
+    is used in the next forward passes; None before the first `draw`."""
 
     weight: Tensor
     family: Family
@@ -56,17 +51,9 @@ class Sketched(nn.Module):
 
 
 class SketchedLinear(nn.Linear, Sketched):
-    """A dense layer, trained through a sketch of its d inputs.
-
-    Arguments:
-        in_features: number of inputs, d.
-        out_features: number of outputs.
-        family: family of the sketches, with the same d.
-        bias: whether the layer has a bias.
-
-    Raises ValueError if the family's d is not the number of inputs, and RuntimeError from a forward pass in training
-    mode before the first `draw`.
-    """
+    """A dense layer, trained through a sketch of its d inputs by operators of a family with the same d. Raises
+    ValueError if the family's d is not the number of inputs, and RuntimeError from a forward pass in training mode
+    before the first `draw`."""
 
     def __init__(self, in_features: int, out_features: int, family: Family, bias: bool = True) -> None:
         super().__init__(in_features, out_features, bias)
@@ -86,14 +73,8 @@ class SketchedLinear(nn.Linear, Sketched):
 
 class SketchedConv2d(nn.Conv2d, Sketched):
     """A convolution, trained through a sketch of its patches of d = in_channels * kernel_size² entries. There are many
-    more patches than filters, so S Sᵀ is applied to the filters. Errors as in `SketchedLinear`.
-
-    Arguments:
-        in_channels, out_channels: channels of input and output.
-        kernel_size: height and width of the filters.
-        family: family of the sketches, with the same d.
-        padding, stride: as in torch's `Conv2d`.
-    """
+    more patches than filters, so S Sᵀ is applied to the filters. Errors as in `SketchedLinear`, arguments as in torch's
+    `Conv2d`."""
 
     def __init__(
         self, in_channels: int, out_channels: int, kernel_size: int, family: Family, padding: int = 0, stride: int = 1

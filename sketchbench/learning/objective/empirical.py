@@ -27,14 +27,9 @@ class EmpiricalRisk(Objective):
 
     @abstractmethod
     def batch_gradients(self, w: Array, shares: Array, bound: float = math.inf) -> Array:
-        """The weighted sum of the clipped gradients of every client's records, plus the penalty's gradient: (..., N,
-        d).
-
-        Arguments:
-            w: weights of every client (..., N, d).
-            shares: factor of each record's gradient in the sum (..., N, n).
-            bound: ℓ2 norm to which a record's gradient is clipped; the penalty's gradient is not clipped.
-        """
+        """The weighted sum of the clipped gradients of every client's records, plus the penalty's gradient, at each
+        client's weights w (..., N, d): of the same shape. `shares` (..., N, n) are the records' weights in the sum. A
+        record's gradient is clipped to the ℓ2 norm `bound`, the penalty's is not clipped."""
 
     def gradients(self, w: Array) -> Array:
         count = self.records.shape[1]

@@ -52,11 +52,8 @@ class Logistic(EmpiricalRisk):
     √2.
 
     Arguments:
-        kernels: backend of all arrays.
         clients: number of clients, with equally many samples; the remaining samples are dropped.
         seed: root of the random order of the samples.
-        data: data set.
-        ridge: factor of the penalty.
         sorted: whether samples are divided sorted by class, for the largest difference of clients, not at random.
         held_out: number of samples that no client has, for `accuracy`.
 

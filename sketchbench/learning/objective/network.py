@@ -40,21 +40,18 @@ class Network(Problem):
 
     Batch normalisation uses the mean and variance of each client's batch in training. In evaluation it uses averages of
     the means and variances of a fixed set of at most 100 clients' training batches at the current weights: a function
-    of w, so nothing is sent or stored.
-
-    Weights and gradients are float64; the model computes in float32 or less. For a perceptron in float32, the scores
-    and the mean stochastic gradients of several trials are computed at once (`StackedPerceptron`).
+    of w, so nothing is sent or stored. Weights and gradients are float64; the model computes in float32 or less. For a
+    perceptron in float32, the scores and the mean stochastic gradients of several trials are computed at once
+    (`StackedPerceptron`).
 
     Arguments:
-        kernels: backend of all arrays; the model is on its device.
         seed: root of the initial weights, of the partition, and of the batches for evaluation.
         data: data set, whose training samples are divided among clients.
         model: function of `shape` and `classes` that makes the network.
         partition: function of `labels` and `seed`, and perhaps `users`, that returns every client's samples.
         batch: samples in a client's batch.
         participation: share of the clients in a round, drawn uniformly; at least one client participates.
-        inputs: `unit` scales pixels to [0, 1]; `centred` subtracts from pixels (0 to `white`) the mean of their channel
-            over the training images.
+        inputs: `unit` scales pixels to [0, 1]; `centred` subtracts each channel's mean over the training images.
         precision: see `model.precision`.
 
     Raises ValueError for a parameter out of its range, or a batch larger than the samples of some client.

@@ -89,14 +89,9 @@ class Problem(ABC):
 
     @abstractmethod
     def stochastic_gradients(self, w: Array, random: np.random.Generator) -> Array:
-        """Draw a stochastic gradient of every participating client at its own weights.
-
-        Arguments:
-            w: weights of all clients (trials, N, d).
-            random: generator of batches, noise and participants.
-        Returns:
-            Gradients (trials, M, d) of the M participating clients; M = N unless participants are sampled.
-        """
+        """Draw a stochastic gradient of every participating client at its own weights, (trials, N, d): (trials, M, d)
+        for M participating clients; M = N unless participants are sampled. `random` makes batches, noise and
+        participants."""
 
     @_at_weights
     def stochastic_gradient(self, w: Array, random: np.random.Generator) -> Array:

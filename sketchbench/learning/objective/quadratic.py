@@ -16,9 +16,6 @@ class Quadratic(Diagonal):
     to 1, so L = 1, and the smallest curvature of f is 3/4 of A's. Raises ValueError for a parameter out of its range.
 
     Arguments:
-        kernels: backend of all arrays.
-        d: number of weights.
-        clients: number of clients.
         seed: root of the order of the eigenvalues, and of the x_c.
         condition: eigenvalues of A lie between 1 / condition and 1, spaced evenly on a log scale.
         flat: share of the eigenvalues that are 0 instead, so that f is convex, but not strongly.

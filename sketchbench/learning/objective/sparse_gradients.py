@@ -15,23 +15,12 @@ class SparseGradients(Diagonal):
     """f_c(w) = ½ (w - w*)ᵀ A_c (w - w*) with diagonal A_c and normal w*, and noisy gradients. Raises ValueError for a
     parameter out of its range.
 
-    The mean A of all A_c has the diagonal exp(-j / decay) + floor in the active coordinates j = 1, ..., `active`. There
-    a client's curvatures are normal around it with variance 1 - 1/N, often negative: f is convex, the f_c are not. In
-    other coordinates A, every A_c and w* are 0. A client's stochastic gradient has the noise `smooth` A u + `spikes`
-    b⊙v, with u and v standard normal and b Bernoulli of rate `spike_rate`. Gradients are nearly sparse, since large
-    curvatures and spikes are few. All constants are exact; f's own are `mean_smoothness` and `mean_convexity`.
-
-    Arguments:
-        kernels: backend of all arrays.
-        d: number of weights.
-        clients: number of clients, N.
-        seed: root of the curvatures and of w*.
-        decay: number of coordinates over which the mean curvature falls e-fold.
-        floor: mean curvature far beyond `decay` coordinates.
-        smooth: amplitude of the noise in proportion to the curvature (R₁ in the paper).
-        spikes: amplitude of the noise in few coordinates (R₂).
-        spike_rate: probability of a spike in an entry (p_b).
-        active: number of active coordinates; None for all.
+    The mean A of all A_c has the diagonal exp(-j / decay) + floor in the active coordinates j = 1, ..., `active` (None:
+    all). There a client's curvatures are normal around it with variance 1 - 1/N, often negative: f is convex, the f_c
+    are not. In other coordinates A, every A_c and w* are 0. A client's stochastic gradient has the noise `smooth` A u +
+    `spikes` b⊙v, with u and v standard normal and b Bernoulli of rate `spike_rate` (R₁, R₂ and p_b in the paper).
+    Gradients are nearly sparse, since large curvatures and spikes are few. All constants are exact; f's own are
+    `mean_smoothness` and `mean_convexity`.
     """
 
     @checked

@@ -20,13 +20,8 @@ Projections = Sequence[Array | None]
 
 
 class Batches(NamedTuple):
-    """Batches of B records with p features, of C clients in each of T trials.
-
-    Arguments:
-        inputs: float32 (T, C, B, p).
-        labels: classes, integers (T, C, B).
-        shares: factor of each record in the client's gradient, float32 (T, C, B); 0 for padding.
-    """
+    """Batches of B records with p features, of C clients in each of T trials: inputs, float32 (T, C, B, p); labels,
+    classes, integers (T, C, B); and each record's share in the client's gradient, float32 (T, C, B), 0 for padding."""
 
     inputs: Array
     labels: Array
@@ -64,16 +59,10 @@ class StackedPerceptron:
     def gradients(
         self, w: Array, batches: Batches, clip: float | None = None, projections: Projections | None = None
     ) -> Array:
-        """Sums of the gradients of a client's records, each times its share: float32 (T, C, d), in new memory. O(T C B
-        d).
-
-        Arguments:
-            w: weights, float32 (T, d).
-            batches: batches of C clients in each of T trials.
-            clip: ℓ2 norm to which a record's gradient is clipped, before its share is applied; None for no clipping.
-            projections: for each of `shapes` a matrix P, float32 (T, inputs, inputs), by which the layer's input x
-                becomes Px, or None; None for no projections.
-        """
+        """Sums of the gradients of a client's records, each times its share, at weights float32 (T, d): float32 (T, C,
+        d), in new memory. O(T C B d). `clip` is the ℓ2 norm to which a record's gradient is clipped, before its share
+        is applied; None: no clipping. `projections` has for each of `shapes` a matrix P, float32 (T, inputs, inputs),
+        by which the layer's input x becomes Px, or None; None: no projections."""
         self._check(w, batches.inputs, batches.labels)
         if batches.labels.ndim != 3 or batches.shares.shape != batches.labels.shape or len(w) != len(batches.labels):
             raise ValueError(
@@ -105,15 +94,8 @@ class StackedPerceptron:
         return _scores(outputs, *last)
 
     def accuracy(self, w: Array, inputs: Array, labels: Array) -> Array:
-        """The accuracy without projections: the share of records whose class has the highest score.
-
-        Arguments:
-            w: weights, float32 (T, d).
-            inputs: float32 (n, p).
-            labels: classes, integers (n,).
-        Returns:
-            Shares, float64 (T,).
-        """
+        """The accuracy without projections, float64 (T,): the share of records, float32 (n, p), whose class, an integer
+        of (n,), has the highest score at weights float32 (T, d)."""
         self._check(w, inputs, labels)
         right = 0
         for first in range(0, len(labels), EVALUATED):

@@ -26,13 +26,8 @@ ALONE = 3  # images that show whether a network treats each by itself
 
 @dataclass(frozen=True)
 class StackedNetwork:
-    """The cross-entropy of a network as a function of flat weights in float32.
-
-    Arguments:
-        kernels: backend of all arrays; the network is on its device.
-        model: the network; its weights are not used.
-        image: channels, height and width of an image.
-    """
+    """The cross-entropy of a network as a function of flat weights in float32. The network's own weights are not used;
+    it is on the kernels' device, and takes images of this shape, channels, height and width."""
 
     kernels: Kernels
     model: nn.Module = field(repr=False)

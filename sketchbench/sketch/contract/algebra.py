@@ -30,14 +30,8 @@ MANY = KINDS + 3  # probes, of all kinds
 
 @dataclass(frozen=True)
 class _Bench:
-    """A stack of T operators with probes and their images.
-
-    Attributes:
-        stack: the operators.
-        x, y: probes, (N, d) and (L, b).
-        rx, rty: R x and Rᵀ y, (T, N, b) and (T, L, d).
-        size: largest Frobenius norm of an operator, which bounds the amplification of rounding errors.
-    """
+    """A stack of T operators with probes x (N, d) and y (L, b), and their images R x (T, N, b) and Rᵀ y (T, L, d).
+    `size` is the largest Frobenius norm of an operator, which bounds the amplification of rounding errors."""
 
     stack: Sketch
     x: Floats

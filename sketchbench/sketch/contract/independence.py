@@ -44,13 +44,9 @@ class Dependence:
 
 @dataclass(frozen=True)
 class Independence:
-    """Finds the strongest dependence among the first operators of a family, and measures it with later operators.
-
-    Arguments:
-        subject: a family with at least a dozen columns.
-        trials: pairs of operators for the measurement. The search uses as many pairs of a stack, half as many of each
-            neighbouring key, and OF_A_BIT of each change of the key.
-    """
+    """Finds the strongest dependence among the first operators of a family with at least a dozen columns, and measures
+    it with later operators. The measurement has `trials` pairs of operators. The search uses as many pairs of a stack,
+    half as many of each neighbouring key, and OF_A_BIT of each change of the key."""
 
     subject: Subject
     trials: int
@@ -108,12 +104,9 @@ class Independence:
         return Dependence("all operators are equal", np.ones(self.trials))
 
     def _between(self, places: list[tuple[int, int, str]], count: int) -> Dependence:
-        """The strongest dependence of the subject's operators on operators at one of several places.
-
-        Arguments:
-            places: key, difference of the operators' numbers, and description.
-            count: operators for the search; the measurement has `trials` others.
-        """
+        """The strongest dependence of the subject's operators on operators at one of several places: a key, the
+        difference of the operators' numbers, and a description. The search has `count` operators, the measurement
+        `trials` others."""
         if not self.scale.used.size:
             return self._equal()
         margin = max(abs(shift) for _, shift, _ in places)
@@ -187,14 +180,8 @@ def _neighbours(results: Floats) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
 
 
 def sketches(subject: Subject, keys: list[int], count: int | None, first: int = 0) -> Floats:
-    """R x for one random vector x and operators of each key: (T, b).
-
-    Arguments:
-        subject: the family.
-        keys: keys of the operators.
-        count: operators of each key, `first`, `first + 1`, ...; None for one without a stack.
-        first: number of the first operator.
-    """
+    """R x for one random vector x and operators of each key: (T, b). Each key's operators are `first`, ..., `first +
+    count - 1`; None: one without a stack."""
     vector = subject.random("one vector").standard_normal(subject.d)
     x = subject.kernels.asarray(vector.reshape((1,) * (count is not None) + (1, -1)))
     parts = []

@@ -88,15 +88,9 @@ def supports(length: int, random: np.random.Generator) -> Floats:
 
 
 def errors(found: Floats, expected: Floats, scale: Floats | float, size: int, eps: float = 2.0**-52) -> Floats:
-    """The largest error of each operator's results in units of rounding, (T,): at most 1 if they are right.
-
-    Arguments:
-        found: results (T, ...); another shape or a non-finite entry gives MOST.
-        expected: right results (T, ...).
-        scale: size of the summed terms, broadcast against the results.
-        size: number of terms of the sums.
-        eps: relative distance of neighbouring floating-point numbers.
-    """
+    """The largest error of each operator's results (T, ...) in units of rounding, (T,): at most 1 if they are right,
+    MOST for another shape or a non-finite entry. `scale` is the size of the `size` summed terms, broadcast against the
+    results; `eps` the relative distance of neighbouring floating-point numbers."""
     if found.shape != expected.shape:
         return np.full(len(expected), MOST)
     with np.errstate(all="ignore"):

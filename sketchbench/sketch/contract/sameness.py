@@ -22,9 +22,8 @@ LAST = 2**32  # one more than the largest number of an operator
 
 def check(subject: Subject, other_process: bool) -> Floats:
     """The largest difference, in units of rounding, of operators 0 to STACK - 1 from the same operators drawn in other
-    ways: (STACK,), at most 1 if key and number determine them.
-    `subject`: the family; `other_process`: whether to draw the first FEW in another process, too, which takes a
-    second."""
+    ways: (STACK,), at most 1 if key and number determine them. The first FEW may also be drawn in another process,
+    which takes a second."""
     expected = subject.matrices(subject.key, STACK)
     size = _size(expected)
     faults = np.zeros(STACK)

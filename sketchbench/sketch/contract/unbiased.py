@@ -9,14 +9,8 @@ from sketchbench.sketch.contract.probes import WHOLE, Floats, Subject
 
 @dataclass(frozen=True)
 class Deviation:
-    """A place at which the mean of RᵀR is far from I.
-
-    Attributes:
-        where: an entry or direction, in words.
-        exact: value there if E[RᵀR] = I.
-        values: measured values (trials,).
-        score: distance from the exact value in the search, in standard errors.
-    """
+    """A place, an entry or direction (`where`, in words), at which the mean of RᵀR is far from I: the value there if
+    E[RᵀR] = I (`exact`), measured values (trials,), and the distance in the search, in standard errors (`score`)."""
 
     where: str
     exact: float
@@ -26,12 +20,8 @@ class Deviation:
 
 def deviations(subject: Subject, trials: int) -> dict[str, Deviation]:
     """The largest deviations of the mean of RᵀR from I: of an `entry`, a `direction`, and the mean diagonal (`trace`).
-
-    Arguments:
-        subject: a family at one size.
-        trials: operators for the search, and as many others for the measurement. The mean diagonal, measured with all
-            of them, needs no search.
-    """
+    `trials` operators are for the search, and as many others for the measurement. The mean diagonal, measured with all
+    of them, needs no search."""
     # Non-finite entries break another part of the contract, and would spoil the search here.
     halves = (subject.matrices(subject.key, trials, first) for first in (0, trials))
     search, measure = (np.nan_to_num(part, nan=0.0, posinf=0.0, neginf=0.0) for part in halves)

@@ -13,9 +13,9 @@ class FIHT(Iterative):
 
     An iteration minimises ‖y - Φx‖² over x with k nonzeros by three steps, each of optimal length: a gradient step from
     w, cut to the k entries of largest magnitude; a gradient step on their places, to the iterate g; and a momentum
-    step, to the next w = g + τ (g - last g). If Φ has the restricted isometry property, the error is at most (C_s +
-    1)‖x - x^[k]‖₂ + C_s/√k ‖x - x^[k]‖₁ + C_n ‖noise‖₂ (tang2021 Lemma 2). It costs five transforms for each iteration
-    and signal. Arguments as in `Iterative`; ‖w‖₂ is the norm at which iterations stop.
+    step, to the next w = g + τ (g - last g). If Φ has the restricted isometry property, the error is at most
+    (C_s + 1)‖x - x^[k]‖₂ + C_s/√k ‖x - x^[k]‖₁ + C_n ‖noise‖₂ (tang2021 Lemma 2). It costs five transforms for each
+    iteration and signal. Arguments as in `Iterative`; ‖w‖₂ is the norm at which iterations stop.
     """
 
     def _next(self, phi: Sketch, signals: Signals, domain: int) -> Iterate:

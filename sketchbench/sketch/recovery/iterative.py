@@ -44,16 +44,9 @@ class Point(NamedTuple):
 
 
 class Signals(NamedTuple):
-    """The N signals whose iterations have not stopped yet.
-
-    Attributes:
-        number: their numbers among all signals (N,).
-        y: measurements (N, b).
-        energy: ‖y‖₂² (N,).
-        g: the last iterate.
-        w: starting point of the next step.
-        norms: ‖w‖₂ of all points so far, or ‖y - Φw‖₂ (N, points).
-    """
+    """The N signals whose iterations have not stopped yet: their numbers among all signals (N,), measurements y (N, b)
+    with energies ‖y‖₂² (N,), the last iterate g, the starting point w of the next step, and the norms ‖w‖₂ of all
+    points so far, or ‖y - Φw‖₂ (N, points)."""
 
     number: Array
     y: Array
