@@ -29,9 +29,8 @@ WAITING = {"OMP_WAIT_POLICY": "passive"}  # spinning threads take cores from wor
 
 
 def hold(environment: Mapping[str, str] = os.environ) -> str:
-    """Hold this process and its children to `LEVEL` if the processor has it and `CHOICE` does not ask for `NATIVE`.
-    Does nothing if one of `LIBRARIES` was imported before. Returns `name()`. Raises ValueError for another value of
-    `CHOICE`."""
+    """Hold this process and its children to `LEVEL` if the processor has it, unless `CHOICE` asks for `NATIVE` or one
+    of `LIBRARIES` was imported before. Returns `name()`. Raises ValueError for another value of `CHOICE`."""
     os.environ.update({key: value for key, value in WAITING.items() if key not in environment})
     chosen = environment.get(CHOICE, LEVEL)
     if chosen not in (LEVEL, NATIVE):

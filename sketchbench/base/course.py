@@ -1,5 +1,4 @@
-"""The course of a run: its time limit in one process, and its checkpoints. Neither changes a number, so the run's
-signature omits these settings."""
+"""The course of a run: its time limit in one process, and its checkpoints. Neither is in the run's signature."""
 
 import hashlib
 import json
@@ -64,8 +63,8 @@ def with_time_limit(
 
 
 def outcome_config(config: dict[str, Any]) -> dict[str, Any]:
-    """The part of a resolved config that decides the outcome: without time limit and checkpoints. A single trial's
-    config also loses the number of trials."""
+    """The part of a resolved config that decides the outcome: without time limit, checkpoints, a single trial's
+    `trials`."""
     without = {*SETTINGS, *(["trials"] if "trial" in config else [])}
     return {**config, "task": {key: value for key, value in config["task"].items() if key not in without}}
 

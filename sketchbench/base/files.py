@@ -1,5 +1,4 @@
-"""Write a file so that a reader finds the old file, the new file, or none, but never a part; set aside unusable
-files."""
+"""Write files so that a reader finds the old file, the new file, or none, never a part; set aside unusable files."""
 
 import errno
 import json

@@ -124,8 +124,7 @@ def did_you_mean(value: Any, known: Iterable[Any]) -> str:
 
 @functools.cache  # reading hints takes longer than checking them
 def _hints(typed: Any) -> dict[str, Any]:
-    """The types of fields or parameters, which are looked up only if written as strings: others may name what is not
-    here."""
+    """The types of fields or parameters; only string annotations are looked up, as others may name unknown imports."""
     fields = dataclasses.fields(typed) if dataclasses.is_dataclass(typed) else None
     written = {field.name: field.type for field in fields} if fields else dict(typed.__annotations__)
     if any(isinstance(hint, str) for hint in written.values()):

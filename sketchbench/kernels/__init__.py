@@ -62,7 +62,7 @@ class Kernels(Protocol):
     def integer_rows(
         self, key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int, bound: int
     ) -> Array:
-        """Rows `row` to `row + rows` of T matrices of integers in [0, bound), int32 (T, rows, d); row 0 is
+        """Rows `row` to `row + rows` of T matrices of integers in [0, bound), int32 (T, rows, d). Row 0:
         `random_integers`."""
 
     def sign_rows(self, key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int) -> Array:
@@ -107,16 +107,15 @@ class Kernels(Protocol):
         """`gather` of `scatter`: x (T or 1, N, d) -> (T, N, d), in one pass if that is faster."""
 
     def median(self, matrix: Any, y: Array) -> Array:
-        """`gather` with the median over a column's s entries instead of the sum: (T or 1, N, b) -> (T, N, d). For even
-        s the median is the mean of the middle two."""
+        """`gather` with the median of a column's s entries instead of the sum; for even s the mean of the middle
+        two."""
 
     def collect(self, v: Array, at: Array) -> Array:
         """The entries of v (T or 1, N, d) at indices, int32 (T, N or 1, k): (T, N, k). O(T N k)."""
 
     def spread(self, at: Array, values: Array, out: Array, keep: bool = False) -> Array:
-        """The transpose of `collect`: add values (T, N, k) at indices to zeros, or to the content of `out` with `keep`.
-        Indices are ascending, int32 (T, N or 1, k); repeats add up. `out` (T, N, d), contiguous, is overwritten and
-        returned."""
+        """The transpose of `collect`: add values (T, N, k) at ascending indices, int32 (T, N or 1, k), to zeros, or to
+        the content of `out` with `keep`; repeats add up. `out` (T, N, d), contiguous, is overwritten and returned."""
 
     def largest(self, x: Array, k: int) -> Array:
         """The indices of the k entries of largest magnitude in every row of x (N, d), int32 (N, k), ascending. O(N d).
@@ -129,9 +128,8 @@ class Kernels(Protocol):
         """u + scale * v for contiguous u and v (N, d) and factors (N, 1) of one dtype, written to v. O(N d)."""
 
     def scale_and_add(self, x: Array, scale: Array, terms: Sequence[tuple[Array, Array]]) -> Array:
-        """scale * x plus sparse vectors; overwrites and returns x. O(N d).
-        `x`: contiguous, (N, d); `scale`: factors of the rows, (N, 1); `terms`: sparse vectors with equally many
-        nonzeros: indices, int32 (N, k), ascending, and values (N, k)."""
+        """scale * x plus sparse vectors; overwrites and returns x (N, d), contiguous. O(N d). Row factors `scale` are
+        (N, 1); terms have equally many nonzeros: ascending indices, int32 (N, k), and values (N, k)."""
 
     def move_shared(self, at: Array, values: Array, others: Array, entries: Array) -> None:
         """Make the supports of two sparse vectors disjoint without changing their sum; overwrites both. O(N (k + m)).
@@ -139,16 +137,16 @@ class Kernels(Protocol):
         indices, int32 (N, k) or (N, m), and values of that shape."""
 
     def walsh_hadamard(self, x: Array) -> Array:
-        """The orthonormal Walsh-Hadamard transform of the last axis, whose length n is a power of two. O(size log n).
-        It may overwrite x."""
+        """The orthonormal Walsh-Hadamard transform of the last axis, of a length n = 2^i. O(size log n). It may
+        overwrite x."""
 
     def spread_hadamard(self, at: Array, values: Array, scale: float, out: Array) -> Array:
         """`walsh_hadamard` of scale times sparse vectors: (T, N, n). Indices are ascending, int32 (T, N or 1, k),
         values (T, N, k). `out` (T, N, n), contiguous, is overwritten, and perhaps returned."""
 
     def hadamard_collect(self, x: Array, at: Array, scale: float) -> Array:
-        """scale times the entries of `walsh_hadamard(x)` at ascending indices, int32 (T, N or 1, k): (T, N, k). It
-        overwrites x (T or 1, N, n)."""
+        """scale times entries (T, N, k) of `walsh_hadamard(x)` at ascending indices, int32 (T, N or 1, k); overwrites
+        x."""
 
     def spread_hadamard_collect(
         self, terms: Sequence[tuple[Array, Array]], room: Array, at: Array, scale: float

@@ -90,8 +90,7 @@ def _combine(builder: Any, v: list[Any]) -> list[Any]:
 
 
 def _combine_lanes(builder: Any, vector: Any, v: Any) -> Any:
-    """The stages within a vector: lanes i and i ^ half become sum and difference, whose second operand's sign is
-    flipped."""
+    """The stages within a vector: lanes i and i ^ half become sum and difference, by a flip of the second's sign."""
     lanes, undefined = range(vector.count), ir.Constant(vector, ir.Undefined)
     bits = ir.IntType(64 if isinstance(vector.element, ir.DoubleType) else 32)
     integers = ir.VectorType(bits, vector.count)
@@ -140,7 +139,7 @@ def _close(x: NDArray[Any], first: int, n: int, unit: int, done: int, scale: Any
 
 @njit(cache=True)
 def _block(x: NDArray[Any], first: int, n: int, scale: Any) -> None:
-    """Transform n entries of x from `first` on, times scale, for every n: each eighth is combined while it is
+    """Transform n entries of x from `first` on, times scale, for every n: eighths are combined while they are
     cached."""
     width, one = _BYTES // x.itemsize, x.dtype.type(1)
     leaf = 8 * width
@@ -164,8 +163,8 @@ def _block(x: NDArray[Any], first: int, n: int, scale: Any) -> None:
 def _panel(
     x: NDArray[Any], first: int, rows: int, h: int, y: NDArray[Any], j: int, stride: int, width: int, scale: Any
 ) -> None:
-    """Combine 2, 4 or 8 rows of `width` entries, h apart, of x from `first` on, times scale, into rows of y from j on,
-    `stride` apart."""
+    """Combine 2, 4 or 8 rows of `width` entries, h apart, of x, times scale, into rows of y, `stride` apart, from j
+    on."""
     if rows == 2:
         _two(x, first, h, y, j, stride, width, scale)
     elif rows == 4:
@@ -185,8 +184,7 @@ def _blocks(x: NDArray[Any], n: int, size: int, scale: float) -> None:
 
 @njit(cache=True)
 def _alone(x: NDArray[Any], scale: float) -> None:
-    """Transform all vectors of a contiguous array (..., n), times scale, on one thread. Reshaping in Python would take
-    as long as a short transform."""
+    """Transform all vectors of an array (..., n), times scale, on one thread; reshaping in Python would be slow."""
     flat, n = x.reshape(-1), x.shape[-1]
     for first in range(0, flat.shape[0], n):
         _block(flat, first, n, flat.dtype.type(scale))
@@ -252,8 +250,8 @@ def _take(x: NDArray[Any], places: NDArray[np.int32], low: int, weight: Any, y: 
 def _collect_panels(
     x: NDArray[Any], at: NDArray[np.int32], y: NDArray[Any], h: int, width: int, scale: Any, weight: Any
 ) -> None:
-    """Do the last pass over x (T, N, n), and write only weight times its results at `at` to y (T, N, k). Places are in
-    ascending order, (T, N or 1, k)."""
+    """Do the last pass over x (T, N, n); write weight times its results at ascending `at` (T, N or 1, k) to y (T, N,
+    k)."""
     operators, vectors, n = x.shape
     flat, rows = x.reshape(-1), n // h
     panels = h // width

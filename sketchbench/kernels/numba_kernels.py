@@ -158,8 +158,7 @@ def _below_digit(
     key: Any, stream: int, t: int, population: int, digit: Any, counts: NDArray[np.int64], out: NDArray[np.int32],
     tied: NDArray[np.int32],
 ) -> None:  # fmt: skip
-    """Write the ascending places of words whose upper _DIGIT bits are below `digit` to `out`, and if they equal it, to
-    `tied`; `counts` come from `_count_digits`."""
+    """Write the ascending places of words with upper _DIGIT bits below `digit` to `out`, and equal to it to `tied`."""
     share = -(-population // (counts.shape[0] * _DRAWN)) * _DRAWN
     for strip in prange(counts.shape[0]):
         below, equal = int64(0), int64(0)
@@ -640,8 +639,7 @@ def _whole_run(places: NDArray[np.int32], i: int) -> int:
 
 @Threaded
 def _spread(at: NDArray[np.int32], values: NDArray[Any], out: NDArray[Any], keep: bool) -> None:
-    """A thread takes consecutive entries, and `out` from the place of its first entry to the place of the next
-    thread's."""
+    """A thread takes consecutive entries, and `out` from its first entry's place to the next thread's first."""
     operators, vectors, d = out.shape
     k = at.shape[2]
     chunks = max(1, d // _SPREAD)

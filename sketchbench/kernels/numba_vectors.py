@@ -1,6 +1,5 @@
-"""Arithmetic of long vectors on a CPU, for `numba_kernels`. Sums are over chunks of a fixed length, in order, so they
-do not depend on the number of threads. No function calls compiled code of another file, since Numba's cache does not
-notice edits there."""
+"""Arithmetic of long vectors on a CPU, for `numba_kernels`. Sums are over chunks of a fixed length, in order, for any
+number of threads. No function calls compiled code of another file, since Numba's cache does not notice edits there."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -16,8 +16,7 @@ FEWEST = 8  # number of features that are used, whatever their kurtosis
 
 
 class Scale(NamedTuple):
-    """A standardisation of M features, of which m are used.
-    `used`: indices of the used features (m,); `mean`: their means (m,); `sd`: their standard deviations (m,)."""
+    """A standardisation of M features: the indices of the m used features, their means, and their sds, (m,) each."""
 
     used: NDArray[np.intp]
     mean: Floats

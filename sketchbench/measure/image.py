@@ -12,8 +12,7 @@ EXACT = 1e-15  # the smallest mean squared error in a PSNR, so that none is infi
 
 class Likeness(NamedTuple):
     """The similarity of two images: `mse`, mean squared error for pixels in [0, 1]; `psnr`, peak signal-to-noise ratio
-    in dB, at most 150; `ssim`, structural similarity (Wang et al. 2004), 1 for equal images, around 0 for unrelated
-    ones."""
+    in dB, at most 150; `ssim`, structural similarity (Wang et al. 2004), 1 for equal, around 0 for unrelated images."""
 
     mse: float
     psnr: float

@@ -81,7 +81,7 @@ def _happens(random: np.random.Generator, numerators: Integers, denominator: int
 
 
 def _happens_below_one(random: np.random.Generator, numerators: Integers, denominator: int) -> NDArray[np.bool_]:
-    """`_happens` for numerators up to the denominator: the successes with probabilities γ/1, γ/2, ... are even in
+    """`_happens` for numerators up to the denominator: successes with probabilities γ/1, γ/2, ... are even in
     number."""
     happens, going, k = np.empty(len(numerators), dtype=bool), np.arange(len(numerators)), 1
     while len(going):
@@ -135,8 +135,7 @@ def epsilon(count: Count, rate: Share, multiplier: Positive, delta: Probability)
 
 @functools.cache
 def multiplier(count: int, rate: float, goal: float, delta: float) -> float:
-    """The smallest σ, over the norm by which a record changes a sum, with an ε of at most `goal`, see `epsilon`; at
-    most 1e-5 (relative) above it."""
+    """The smallest σ, over a record's change of a sum, with an `epsilon` of at most `goal`; at most 1e-5 above it."""
 
     def excess(log_multiplier: float) -> float:
         return math.log(max(epsilon(count, rate, math.exp(log_multiplier), delta), 1e-300) / goal)

@@ -11,9 +11,8 @@ from sketchbench.privacy.sampling import Neighbours, Sampling
 
 @dataclass(frozen=True)
 class GaussianRelease(Checked):
-    """The release of a vector plus N(0, σ² I) noise.
-    `sensitivity`: largest ℓ2 distance of the vectors of neighbouring data sets, > 0; `sigma`: σ, standard deviation of
-    the noise in each coordinate, > 0, in the unit of the sensitivity."""
+    """The release of a vector plus N(0, σ² I) noise. The sensitivity is the largest ℓ2 distance of the vectors of
+    neighbouring data sets; `sigma`, in the same unit, is the noise's standard deviation in each coordinate."""
 
     sensitivity: Positive
     sigma: Positive
@@ -42,8 +41,7 @@ class SampledGaussian(Checked):
 @dataclass(frozen=True)
 class Composed(Checked):
     """The same mechanism several times on the same data, with independent noise and batches. A later release may depend
-    on the answers of earlier ones (adaptive composition).
-    `mechanism`: the repeated mechanism; `times`: number of repetitions, >= 1."""
+    on the answers of earlier ones (adaptive composition)."""
 
     mechanism: "Mechanism"
     times: Count
@@ -90,8 +88,8 @@ Mechanism = GaussianRelease | SampledGaussian | Composed | Parallel | PostProces
 @dataclass(frozen=True)
 class Steps:
     """All releases that one record takes part in: repetitions of one Gaussian release; `sampled` is the same on random
-    batches, None for full batches. `times` are the repetitions by each composition around it, the outermost first, such
-    as (T, K)."""
+    batches, None for full batches. `times` are the repetitions by each composition, the outermost first, such as (T,
+    K)."""
 
     gaussian: GaussianRelease
     sampled: SampledGaussian | None
@@ -158,8 +156,7 @@ def private_training(
     step: SampledGaussian, *, local_steps: int, rounds: int, records: tuple[frozenset[int], ...], sketch: str
 ) -> Mechanism:
     """Everything that private iterative sketching releases to the server (song2023 Algorithm 2): T rounds of K local
-    steps, the same `step` for all clients. `records` are the numbers of each client's records in the data set; the
-    named sketch is post-processing."""
+    steps, the same `step` for all clients with these numbers of records. The named sketch is post-processing."""
     clients = Parallel((Composed(step, local_steps),) * len(records), records)
     return PostProcessed(Composed(clients, rounds), sketch)
 

@@ -67,8 +67,7 @@ def divergence(t: float, rate: float, sigma: float) -> float:
 
 
 def lowest(at: Callable[[int], float], low: int, high: int) -> int:
-    """The number from `low` to `high` with the least value, of a sequence that falls and then rises; ε is one, as it is
-    a convex function of t divided by t."""
+    """The index from `low` to `high` of the least value of a sequence that falls and then rises, as ε does."""
     while low < high:
         middle = (low + high) // 2
         if at(middle) <= at(middle + 1):

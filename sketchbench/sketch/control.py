@@ -155,8 +155,7 @@ class QuarterHadamard(_Quarter, SubsampledHadamard):
 
 @dataclass(frozen=True)
 class QuarterSparse(_Quarter, SparseEmbedding):
-    """Sparse embedding I with a quarter of the rows and of the nonzeros per column: unbiased, four times the
-    variance."""
+    """Sparse embedding I with a quarter of the rows and nonzeros per column: unbiased, with four times the variance."""
 
     def _few(self) -> Self:
         return replace(self, b=max(1, self.b // 4), s=max(1, self.s // 4))

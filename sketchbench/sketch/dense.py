@@ -38,9 +38,8 @@ class Dense(Sketch):
             yield row, row + rows, self._rows_of(row, rows).astype(dtype, copy=False)
 
     def _rows_of(self, row: int, rows: int) -> Array:
-        """The block of `rows_of`, checked: NumPy might broadcast another shape, so that operators or rows share
-        entries. Raises ValueError for another shape than (T, rows, d), TypeError for entries that are not real
-        numbers."""
+        """The checked block of `rows_of`: NumPy might broadcast another shape, so that operators or rows share entries.
+        Raises ValueError for another shape than (T, rows, d), TypeError for entries that are not real numbers."""
         block = self._generate(row, rows)
         shape = (self._stack, rows, self.d)
         if getattr(block, "shape", None) != shape:
@@ -68,9 +67,9 @@ class Dense(Sketch):
 
 
 class Generated(Dense):
-    """T operators R = scale * E; the kernels generate the independent entries of E, standard normals (`gaussian`) or
-    `signs`. One kernel generates and applies a stack of more than WORKSPACE entries: entries live in the cache only,
-    shared by N vectors."""
+    """T operators R = scale * E, with independent entries of E, standard normals (`gaussian`) or `signs`. One kernel
+    generates and applies a stack of more than WORKSPACE entries: entries live in the cache only, shared by N
+    vectors."""
 
     def __init__(self, draws: Draws, d: int, b: int, entries: Entries, scale: float) -> None:
         def rows_of(row: int, rows: int) -> Array:

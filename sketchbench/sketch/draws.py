@@ -29,8 +29,7 @@ class Draws:
         return self.kernels.random_words(self.key, stream, self.first, self.operators, count)
 
     def check(self, words: int, rows: int, nbytes: int) -> None:
-        """Raise SizeError if `words` per row or `rows` exceed the generator's limits, MemoryError if `nbytes` of each
-        operator exceed the memory."""
+        """Raise SizeError for words or rows beyond the generator's limits, MemoryError for more than the memory."""
         if words > 2**34 or rows > 2**32:
             raise SizeError(
                 f"{rows} rows of {words} random words exceed the generator's 2^32 rows and 2^34 words; lower d or b"
@@ -68,9 +67,8 @@ class Draws:
         return self.kernels.gaussian_rows(self.key, stream, self.first, self.operators, row, rows, d)
 
     def dense_sketch(self, entries: Entries, stream: int, rows: int, x: Array) -> Array:
-        """E x for T matrices E, of `rows` rows of `gaussian_rows` or `sign_rows`, without storing E: (T, N, rows),
-        in the dtype of the vectors x (T or 1, N, d). One x is shared by all operators. Entries are `gaussian` or
-        `signs`."""
+        """E x for T matrices E, of `rows` rows of `gaussian_rows` or `sign_rows`, without storing E: (T, N, rows), in
+        the dtype of x (T or 1, N, d). All operators share one x. Entries are `gaussian` or `signs`."""
         place = (self.key, stream, self.first, self.operators)
         return self.kernels.dense_sketch(entries, *place, rows, x)
 

@@ -134,13 +134,11 @@ class Sketch(ABC):
 
     def padded(self) -> "Sketch":
         """The operator without its zero padding: Q, if this operator is Q P, with P padding d to n coordinates. Its
-        domain has n coordinates, and its transpose is not cut to the first d. An operator without padding returns
-        itself."""
+        domain has n coordinates, its transpose is not cut to the first d. Without padding, the operator itself."""
         return self
 
     def materialize(self, dtype: DTypeLike = np.float64) -> Array:
-        """R as a dense array of shape (b, d), or (T, b, d) for a stack. It costs min(b, d) applications of R or Rᵀ, and
-        O(T b d) memory."""
+        """R as a dense array (b, d), or (T, b, d) for a stack. It costs min(b, d) applications of R or Rᵀ."""
         stack = self.operators or 1
         nbytes = stack * self.b * self.d * np.dtype(dtype).itemsize
         sizes.check_memory(self.kernels, nbytes, f"a matrix of shape ({stack}, {self.b}, {self.d})")
@@ -216,8 +214,8 @@ class Sketch(ABC):
         return self._desketch(self._sketch(x))
 
     def lift(self, v: Array, length: int, name: str, check_finite: bool) -> Array:
-        """Check v (..., length) and reshape it to (T or 1, N, length); errors as in `sketch`. The message calls the
-        length, d or b, `name`."""
+        """Check v (..., length) and reshape it to (T or 1, N, length); errors as in `sketch`, which call the length
+        `name`."""
         xp = self.kernels.xp
         if isinstance(v, np.ma.MaskedArray):
             raise TypeError("the mask of a masked array would be ignored; pass its filled(...) entries")

@@ -8,8 +8,7 @@ from sketchbench.base.parameters import Checked, Count, NonNegative, Positive, P
 
 
 class Constants(NamedTuple):
-    """Constants of a recovery (tang2021 Lemma 2): C_s (`tail`), factor of the norms of x - x^[k], and C_n (`noise`),
-    factor of the norm of the noise."""
+    """Constants of a recovery (tang2021 Lemma 2): C_s and C_n, factors of the norms of x - x^[k] and of the noise."""
 
     tail: float
     noise: float

@@ -177,9 +177,8 @@ def _not_convex_local_corrected(p: Assumptions, eta: Positive, t: Naturals) -> B
 
 @checked
 def noisy_strongly_convex(p: Assumptions, eta: Positive, t: Naturals, variance: NonNegative) -> Bounds:
-    """The bound of Theorem E.1 for unbiased stochastic gradients with variance E‖noise‖²; ours. E‖RᵀR(∇f + noise)‖² <=
-    (1 + α)(‖∇f‖² + variance) adds (1 + α) L η² variance / 2 in each round, at the same step sizes, and (1 + α) L η
-    variance / (2 μ) in the limit."""
+    """The bound of Theorem E.1 for unbiased stochastic gradients of variance E‖noise‖²; ours. E‖RᵀR(∇f + noise)‖² <=
+    (1 + α)(‖∇f‖² + variance) adds (1 + α) L η² variance / 2 a round, and (1 + α) L η variance / (2 μ) in the limit."""
     return np.asarray(_strongly_convex(p, eta, t) + noise_floor(p, eta, t, variance))
 
 

@@ -1,5 +1,4 @@
-"""Step sizes and rounds that reach a target ε in song2023 Theorems F.10 (Corollary 5.2) and F.8 (Corollary 5.4); Lemma
-G.1."""
+"""Step sizes and rounds to a target ε in song2023 Theorems F.10 (Corollary 5.2), F.8 (Corollary 5.4); Lemma G.1."""
 
 import math
 from collections.abc import Callable

@@ -39,8 +39,7 @@ class Known:
 
     @checked
     def claimed_alpha(self, d: Count, b: Count) -> float:
-        """α = a d/b, with which E‖RᵀRh‖² <= (1 + α)‖h‖² (song2023 Theorem 4.2). Raises ValueError without an embedding
-        constant."""
+        """α = a d/b, with E‖RᵀRh‖² <= (1 + α)‖h‖² (song2023 Theorem 4.2). ValueError without an embedding constant."""
         if self.embedding_constant is None:
             raise ValueError("the sketch's config needs an embedding_constant under `theory`")
         return self.embedding_constant * d / b

@@ -109,8 +109,7 @@ def orthogonal_spectrum(*, d: Count, b: Count) -> ExpectedSpectrum:
 
 @checked
 def hadamard_spectrum(*, d: Count, b: Count) -> ExpectedSpectrum:
-    """For SRHT with rows sampled without replacement: all singular values are √(d/b). Raises ValueError for a d that
-    needs padding."""
+    """For SRHT with rows without replacement: all singular values are √(d/b). ValueError for a d that needs padding."""
     if d & (d - 1):
         raise ValueError(f"d={d} must be a power of two: with padding, rows of an SRHT are not orthogonal")
     return orthogonal_spectrum(d=d, b=b)

@@ -1,5 +1,4 @@
-"""Bounds of song2023 Lemmas F.3-F.6 on local steps. Functions take `ClientAverages`, of numbers or arrays of one shape,
-and return the same."""
+"""Bounds of song2023 Lemmas F.3-F.6 on local steps, for `ClientAverages` of numbers or of arrays of one shape."""
 
 import math
 from collections.abc import Sequence

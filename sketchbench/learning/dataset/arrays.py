@@ -24,7 +24,7 @@ def check_array(name: str, value: Any, dtype: DTypeLike, *axes: str) -> None:
 
 
 def check_range(name: str, value: NDArray[Any], low: int, high: int, condition: str) -> None:
-    """Raise ValueError, with the first wrong entry, its place, and the condition, unless integers are `low` to
+    """Raise ValueError, with the first wrong entry, its place and the condition, unless integers are `low` to
     `high`."""
     if value.size and (value.min() < low or value.max() > high):
         wrong = (value < low) | (value > high)

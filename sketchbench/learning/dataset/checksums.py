@@ -43,8 +43,7 @@ class VerifiedFolder:
         self._sums = {line[2]: line[1] for line in lines if line}
 
     def read(self, path: Path, most: int) -> bytes:
-        """Read a file of at most `most` bytes. Raises ValueError for a larger file, or one without the listed
-        checksum."""
+        """Read a file of at most `most` bytes. Raises ValueError for a larger file or a wrong checksum."""
         content = read_bounded(path, most, self._what)
         checksum = self._sums.get(path.relative_to(self._folder).as_posix())
         if checksum != hashlib.sha256(content).hexdigest():

@@ -21,9 +21,7 @@ SHARED = 1e-3  # share of test images that may also be training images: no accur
 
 
 class Split(NamedTuple):
-    """Labelled images.
-    `images`: uint8 (n, channels, height, width), from 0 to the data set's `white`; `labels`: classes from 0, int64
-    (n,)."""
+    """Images, uint8 (n, channels, height, width), from 0 to the data set's `white`, with classes from 0, int64 (n,)."""
 
     images: NDArray[np.uint8]
     labels: NDArray[np.int64]

@@ -44,8 +44,7 @@ def load(root: str | None = None, seed: int = 0, attribute: str | None = None) -
 
 
 def files(folder: Path) -> list[Path]:
-    """The list of attributes and all images in the data set's folder. Raises FileNotFoundError if the list or the
-    folder of images is missing."""
+    """The list of attributes and all images in the data set's folder. Raises FileNotFoundError if either is missing."""
     _require_files(folder)
     return [folder / ATTRIBUTES, *(folder / IMAGES).glob("*/*.jpg")]
 

@@ -9,8 +9,7 @@ from sketchbench.learning.model.sketched import Sketched, SketchedConv2d, Sketch
 
 
 class Blind(Sketched):
-    """A client's layer instead of a sketched layer; its parameter `weight` is W̃, (out, s). It uses the server layer's
-    shapes and family, not its weights."""
+    """A client's layer instead of a sketched layer, whose shapes and family it uses; its `weight` is W̃, (out, s)."""
 
     def __init__(self, layer: SketchedLinear | SketchedConv2d) -> None:
         super().__init__()
@@ -42,8 +41,7 @@ class BlindConv2d(Blind):
 
 
 def make_blind(model: nn.Module) -> nn.Module:
-    """Replace every sketched layer of a model by the client's layer, in place, and return the model; parameters keep
-    their names."""
+    """Replace every sketched layer of a model by the client's layer, in place; parameters keep their names."""
     for name, part in model.named_children():
         if isinstance(part, SketchedLinear):
             setattr(model, name, BlindLinear(part))

@@ -11,8 +11,7 @@ BATCH = 1000  # images per batch in evaluation
 
 
 class Samples(NamedTuple):
-    """Labelled images on one device.
-    `images`: (n, channels, height, width); `labels`: classes from 0, int64 (n,)."""
+    """Images (n, channels, height, width) with classes from 0, int64 (n,), on one device."""
 
     images: Tensor
     labels: Tensor
@@ -32,8 +31,7 @@ def predict_classes(scores: Tensor) -> Tensor:
 
 
 def scores(model: nn.Module, images: Tensor) -> Tensor:
-    """A model's scores of images, float32 (n, classes), in evaluation mode, so without sketches, and without gradients.
-    The model's mode is restored."""
+    """A model's scores, float32 (n, classes), in evaluation mode, without sketches and gradients; restores its mode."""
     before = model.training
     model.eval()
     with torch.no_grad():

@@ -111,8 +111,7 @@ def strided_cnn(
     hidden: Sequence[Count],
 ) -> nn.Sequential:
     """Padded convolutions, of an odd kernel, with strides instead of pooling, and dense layers of `hidden` units, with
-    ReLU; with the settings of conf/model 89,834 parameters for CIFAR-10. `filters` and `strides` are of each
-    convolution."""
+    ReLU; with the settings of conf/model 89,834 parameters for CIFAR-10."""
     parts, inputs = _strided(nn.ReLU, shape, family, filters, kernel, strides)
     return nn.Sequential(*parts, *_perceptron(inputs, hidden, classes, family))
 

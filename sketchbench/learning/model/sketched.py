@@ -51,9 +51,8 @@ class Sketched(nn.Module):
 
 
 class SketchedLinear(nn.Linear, Sketched):
-    """A dense layer, trained through a sketch of its d inputs by operators of a family with the same d. Raises
-    ValueError if the family's d is not the number of inputs, and RuntimeError from a forward pass in training mode
-    before the first `draw`."""
+    """A dense layer, trained through a sketch of its d inputs. Raises ValueError if the family's d is not the number of
+    inputs, and RuntimeError from a forward pass in training mode before the first `draw`."""
 
     def __init__(self, in_features: int, out_features: int, family: Family, bias: bool = True) -> None:
         super().__init__(in_features, out_features, bias)
@@ -72,9 +71,8 @@ class SketchedLinear(nn.Linear, Sketched):
 
 
 class SketchedConv2d(nn.Conv2d, Sketched):
-    """A convolution, trained through a sketch of its patches of d = in_channels * kernel_size² entries. There are many
-    more patches than filters, so S Sᵀ is applied to the filters. Errors as in `SketchedLinear`, arguments as in torch's
-    `Conv2d`."""
+    """A convolution, trained through a sketch of its patches of d = in_channels * kernel_size² entries. S Sᵀ is applied
+    to the filters, which are fewer than patches. Errors as in `SketchedLinear`, arguments as in torch's `Conv2d`."""
 
     def __init__(
         self, in_channels: int, out_channels: int, kernel_size: int, family: Family, padding: int = 0, stride: int = 1

@@ -201,8 +201,7 @@ def _softmax(scores: Any, xp: Any) -> Any:
 
 
 def _take_highest(scores: Any, xp: Any) -> Any:
-    """Subtract the maximum over the last axis in place, and return it; by columns, as NumPy is slow on a short last
-    axis."""
+    """Subtract the maximum over the last axis in place, and return it; by columns, as NumPy is slow on short axes."""
     first, *others = _columns(scores)
     highest = functools.reduce(xp.maximum, others, first.copy())
     for column in _columns(scores):

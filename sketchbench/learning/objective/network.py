@@ -164,8 +164,7 @@ class Network(Problem):
         return pools
 
     def slopes(self, w: Array, pools: Sequence[stacked.Batches]) -> Array:
-        """The gradients (T, d), finite or not, of mean losses by the weights (T, d) of perceptrons, each over its
-        samples."""
+        """The gradients (T, d), finite or not, of perceptrons' mean losses at weights (T, d), each over its samples."""
         assert self._stacked, "for perceptrons only"
         with np.errstate(over="ignore", invalid="ignore"):  # of a training that has diverged
             weights = w.astype("float32")

@@ -90,8 +90,7 @@ class Problem(ABC):
     @abstractmethod
     def stochastic_gradients(self, w: Array, random: np.random.Generator) -> Array:
         """Draw a stochastic gradient of every participating client at its own weights, (trials, N, d): (trials, M, d)
-        for M participating clients; M = N unless participants are sampled. `random` makes batches, noise and
-        participants."""
+        for M participating clients; M = N unless participants are sampled."""
 
     @_at_weights
     def stochastic_gradient(self, w: Array, random: np.random.Generator) -> Array:

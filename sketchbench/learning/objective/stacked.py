@@ -34,9 +34,8 @@ class Batches(NamedTuple):
 
 
 class _Pass(NamedTuple):
-    """Results of a forward and a backward pass, with the clients' records one after another.
-    `inputs`: inputs of each layer, after its projection, (T, C B, inputs); `slopes`: derivatives of each record's loss
-    by each layer's outputs, (T, C B, outputs)."""
+    """Results of a forward and a backward pass, with the clients' records one after another: the inputs of each layer,
+    after its projection, (T, C B, inputs), and the records' loss slopes by its outputs, (T, C B, outputs)."""
 
     inputs: list[Array]
     slopes: list[Array]
@@ -44,9 +43,8 @@ class _Pass(NamedTuple):
 
 @dataclass(frozen=True)
 class StackedPerceptron:
-    """The cross-entropy of dense layers with ReLU between them, as a function of flat weights in float32.
-    `kernels`: backend of all arrays; `shapes`: shapes of the parameters: a matrix (outputs, inputs) and its biases
-    (outputs,), layer by layer."""
+    """The cross-entropy of dense layers with ReLU between them, as a function of flat weights in float32. Shapes are of
+    the parameters: a matrix (outputs, inputs) and its biases (outputs,), layer by layer."""
 
     kernels: Kernels
     shapes: Shapes
@@ -166,8 +164,8 @@ class StackedPerceptron:
 
 @checked
 def perceptron(kernels: Kernels, make: MakeModel, shape: Shape, classes: Count) -> StackedPerceptron:
-    """The stacked form of the network that `make` makes, for images of this shape. Raises ValueError unless it has
-    dense layers with ReLU between them only."""
+    """The stacked form of the network that `make` makes. ValueError unless it is dense layers with ReLU between
+    them."""
     model = make(shape=shape, classes=classes)
     if not is_perceptron(model):
         raise ValueError(

@@ -46,8 +46,7 @@ class StackedNetwork:
     def gradients(
         self, w: Array, batches: Batches, clip: float | None = None, projections: Projections | None = None
     ) -> Array:
-        """As in `StackedPerceptron`, O(T C B d); with `clip` it takes C B d numbers of memory. Raises ValueError for
-        projections, which only dense layers have."""
+        """As in `StackedPerceptron`; with `clip` it takes C B d numbers of memory. ValueError for projections."""
         if any(one is not None for one in projections or ()):
             raise ValueError("layers are projected in perceptrons only; leave sketched_layers out, or take model=mlp")
         if clip is not None and not clip > 0:
@@ -88,8 +87,7 @@ class StackedNetwork:
 
     @property
     def _at_once(self) -> bool:
-        """Return whether trials and clients are computed at once: 40 times as fast on a GPU, with its short kernels,
-        not on a CPU."""
+        """Return whether trials and clients are computed at once: 40 times as fast on a GPU, not faster on a CPU."""
         return self.kernels.NAME == "cupy"
 
     def _tensor(self, array: Array) -> Tensor:
@@ -131,8 +129,8 @@ def stacked(kernels: Kernels, make: MakeModel, shape: Shape, classes: Count) -> 
 
 
 def scores_alone(model: nn.Module, shape: Shape) -> bool:
-    """Return whether scores in training mode are independent of the rest of the batch. Updates the running means and
-    variances of batch normalisation."""
+    """Return whether scores in training mode are independent of the rest of the batch; updates batch-norm
+    statistics."""
     images = torch.rand(ALONE, *shape, generator=torch.Generator().manual_seed(0))
     with torch.random.fork_rng(), torch.no_grad():
         together, alone = model(images), [model(image[None]) for image in images]

@@ -34,9 +34,8 @@ def features(matrices: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Dependence:
-    """The strongest dependence of a search, measured with other operators.
-    `where`: the dependent operators, in words; `products`: products of their two features (trials,), with mean 0 if
-    they are independent."""
+    """The strongest dependence of a search (`where`, in words), and products of the two features of other operators
+    (trials,), with mean 0 if they are independent."""
 
     where: str
     products: Floats
@@ -104,9 +103,8 @@ class Independence:
         return Dependence("all operators are equal", np.ones(self.trials))
 
     def _between(self, places: list[tuple[int, int, str]], count: int) -> Dependence:
-        """The strongest dependence of the subject's operators on operators at one of several places: a key, the
-        difference of the operators' numbers, and a description. The search has `count` operators, the measurement
-        `trials` others."""
+        """The strongest dependence of the subject's operators on operators at several places: key, difference of the
+        operators' numbers, and description. The search has `count` operators, the measurement `trials` others."""
         if not self.scale.used.size:
             return self._equal()
         margin = max(abs(shift) for _, shift, _ in places)
@@ -153,8 +151,7 @@ def share_equal(one: Floats, other: Floats) -> float:
 
 
 def repeat_flags(results: Floats) -> Floats:
-    """Flags (T,): 1 for an operator that repeats an earlier one, up to signs and order of its rows, from R x (T, b) for
-    one x."""
+    """Flags (T,), 1 for an operator that repeats an earlier one but for signs and order of rows, from R x (T, b)."""
     order, near = _neighbours(results)
     flags = np.zeros(len(results))
     flags[order[1:][near]] = 1.0
@@ -180,8 +177,8 @@ def _neighbours(results: Floats) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
 
 
 def sketches(subject: Subject, keys: list[int], count: int | None, first: int = 0) -> Floats:
-    """R x for one random vector x and operators of each key: (T, b). Each key's operators are `first`, ..., `first +
-    count - 1`; None: one without a stack."""
+    """R x (T, b) for one random x and each key's operators `first`, ..., `first + count - 1`; None: one without a
+    stack."""
     vector = subject.random("one vector").standard_normal(subject.d)
     x = subject.kernels.asarray(vector.reshape((1,) * (count is not None) + (1, -1)))
     parts = []

@@ -78,8 +78,7 @@ def vectors(length: int, random: np.random.Generator) -> Floats:
 
 
 def supports(length: int, random: np.random.Generator) -> Floats:
-    """Normal vectors (N, length) with 1 to 12, √n, n/4, n/2, 3n/4, n - 1 and n nonzeros, and four random numbers of
-    them."""
+    """Normal vectors (N, length) with 1 to 12, √n, n/4, n/2, 3n/4, n - 1, n and four random numbers of nonzeros."""
     sizes = {1, 2, 3, round(length**0.5), length // 4, length // 2, 3 * length // 4, length - 1, length}
     sizes |= {*random.integers(1, length + 1, 4).tolist(), *range(1, 13)}
     counts = [size for size in sorted(sizes) if 1 <= size <= length]

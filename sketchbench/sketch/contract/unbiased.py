@@ -19,9 +19,8 @@ class Deviation:
 
 
 def deviations(subject: Subject, trials: int) -> dict[str, Deviation]:
-    """The largest deviations of the mean of RᵀR from I: of an `entry`, a `direction`, and the mean diagonal (`trace`).
-    `trials` operators are for the search, and as many others for the measurement. The mean diagonal, measured with all
-    of them, needs no search."""
+    """The largest deviations of the mean of RᵀR from I: of an `entry`, a `direction`, and the mean diagonal (`trace`),
+    which needs no search. `trials` operators are for the search, and as many others for the measurement."""
     # Non-finite entries break another part of the contract, and would spoil the search here.
     halves = (subject.matrices(subject.key, trials, first) for first in (0, trials))
     search, measure = (np.nan_to_num(part, nan=0.0, posinf=0.0, neginf=0.0) for part in halves)

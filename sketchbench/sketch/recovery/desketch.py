@@ -9,8 +9,8 @@ from sketchbench.sketch.recovery.recovery import Recovered, Recovery, keep_large
 
 @dataclass(frozen=True)
 class Desketch(Recovery):
-    """The k entries of largest magnitude of Rᵀy, for any sketch. Rᵀy is an unbiased estimate of x (song2023 Theorem
-    4.2), with noise of the size of ‖x‖ in every coordinate. It costs one `desketch` and O(d) for each signal, without
+    """The k entries of largest magnitude of Rᵀy, for any sketch. Rᵀy estimates x without bias (song2023 Theorem 4.2),
+    with noise of the size of ‖x‖ in every coordinate. It costs one `desketch` and O(d) for each signal, without
     iterations."""
 
     def _recover(self, sketch: Sketch, y: Array) -> Recovered:

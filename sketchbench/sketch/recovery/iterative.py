@@ -21,9 +21,8 @@ NEGLIGIBLE = 64  # ‖Φ direction‖/‖y‖ of the smallest step, in units of 
 
 
 class Iterate(NamedTuple):
-    """N vectors with k nonzeros each.
-    `at`: indices of the nonzeros in ascending order, int32 (N, k); `values`: the nonzeros (N, k); `residual`: y - Φx
-    for the vectors x (N, b)."""
+    """N vectors x with k nonzeros each: their ascending indices, int32 (N, k), values (N, k) and residuals y - Φx (N,
+    b)."""
 
     at: Array
     values: Array
@@ -147,8 +146,8 @@ class Iterative(Recovery):
         coordinates, with a workspace. `signals.w`, the point after the last iterates, may be overwritten."""
 
     def _point(self, phi: Sketch, signals: Signals, g: Iterate) -> Point:
-        """The starting point of the next step, given the new iterate g: g itself, unless overridden. `signals.g`, the
-        last iterate, may be overwritten."""
+        """The starting point of the next step, g itself unless overridden. It may overwrite `signals.g`, the last
+        iterate."""
         return Point(((g.at, g.values),), g.residual)
 
 

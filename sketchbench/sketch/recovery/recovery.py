@@ -17,9 +17,9 @@ SCALED = 20  # exponent to which other measurements are scaled: far from either 
 
 
 class Recovered(NamedTuple):
-    """Estimates x (..., d) of signals, for measurements (..., b); the numbers of iterations, int (...), 0 for
-    recoveries without; and `trace`, the residual norms ‖y - Φx‖₂ after each iteration (..., most iterations), NaN after
-    a signal's last iteration."""
+    """Estimates x (..., d) of signals, for measurements (..., b); numbers of iterations, int (...), 0 without; and
+    `trace`, residual norms ‖y - Φx‖₂ after each iteration (..., most iterations), NaN after a signal's last
+    iteration."""
 
     x: Array
     iterations: Array
