@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 LEVEL, NATIVE = "x86-64-v3", "native"
-CHOICE = "SKETCHBENCH_ARITHMETIC"  # the variable by which a user asks for `native`
+CHOICE = "SKETCHBENCH_ARITHMETIC"  # a user sets this variable to `native`
 INSTRUCTIONS = {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"}  # the level's, as Linux names them
 LIBRARIES = ("numpy", "scipy", "numba", "torch")  # they read the variables
 

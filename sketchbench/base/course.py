@@ -12,7 +12,7 @@ from sketchbench.base.parameters import Checked, Positive, check
 SETTINGS = ("minutes", "checkpoints")  # keys of a task's config
 
 
-class Unfinished(Exception):  # noqa: N818, since it is no error
+class Unfinished(Exception):  # noqa: N818 (not an error)
     """A run has reached its time limit; its checkpoints hold its state. Rerun the same command to resume."""
 
 
@@ -78,7 +78,7 @@ def course_of(config: dict[str, Any], code: str) -> Course:
         minutes = None
     check(_Settings(minutes, checkpoints))
     if minutes is not None and checkpoints is None:
-        raise ValueError(f"minutes={minutes} needs task.checkpoints=FOLDER, where the run is to be gone on from")
+        raise ValueError(f"minutes={minutes} needs task.checkpoints=FOLDER, from which the run resumes")
     until = None if minutes is None else time.monotonic() + 60 * minutes
     any_trial = outcome_config({**config, "trial": None})
     text = json.dumps(any_trial, sort_keys=True)

@@ -55,7 +55,6 @@ def _place(error: BaseException, folder: Path) -> str | None:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """The error and its causes, the latest first."""
     seen: list[BaseException] = []
     current: BaseException | None = error
     while current is not None and all(current is not other for other in seen):

@@ -592,7 +592,6 @@ def _run(name: str, blocks: int, *arguments: Any, threads: int = _THREADS) -> No
 
 
 def _launch(name: str, size: int, *arguments: Any) -> None:
-    """Run a kernel whose threads stride over `size` indices."""
     _run(name, min(_ratio(size, _THREADS), _BLOCKS), *arguments)
 
 

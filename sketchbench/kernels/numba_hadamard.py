@@ -71,7 +71,6 @@ def _places(context: Any, builder: Any, kind: Any, array: Any, first: Any, step:
 
 
 def _everywhere(builder: Any, vector: Any, value: Any) -> Any:
-    """A vector with the value in every lane."""
     filled = ir.Constant(vector, ir.Undefined)
     for lane in range(vector.count):
         filled = builder.insert_element(filled, value, ir.IntType(32)(lane))
@@ -202,7 +201,6 @@ def _panels(x: NDArray[Any], rows: int, h: int, width: int, scale: float) -> Non
 
 @njit(cache=True)
 def _add(places: NDArray[np.int32], low: int, values: NDArray[Any], weight: Any, x: NDArray[Any]) -> None:
-    """Add weight * values to the entries `places` - low of x."""
     for i in range(values.shape[0]):
         x[uintp(places[i] - low)] += values[i] * weight
 
@@ -241,7 +239,6 @@ def _blocks_of_sparse(
 
 @njit(cache=True)
 def _take(x: NDArray[Any], places: NDArray[np.int32], low: int, weight: Any, y: NDArray[Any]) -> None:
-    """Write weight times the entries `places` - low of x to y."""
     for i in range(y.shape[0]):
         y[i] = x[uintp(places[i] - low)] * weight
 
@@ -267,7 +264,6 @@ def _collect_panels(
 
 @njit(cache=True)
 def _sign(r: int, q: int) -> int:
-    """The sign of entry (r, q) of the Walsh-Hadamard matrix."""
     both, sign = r & q, 1
     while both:
         both &= both - 1

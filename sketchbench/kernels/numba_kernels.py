@@ -192,7 +192,6 @@ def _wide_words(key: Any, stream: int, t: int, population: int, at: NDArray[np.i
 
 @njit(cache=True)
 def _merge(own: int, others: NDArray[np.int32], out: NDArray[np.int32]) -> None:
-    """Merge `others`, ascending, into the first `own` entries of `out`, ascending."""
     i, k = own - 1, others.shape[0] - 1
     for place in range(out.shape[0] - 1, -1, -1):
         if k < 0 or (i >= 0 and out[i] > others[k]):
@@ -336,7 +335,7 @@ def _dot(a: NDArray[Any], b: NDArray[Any]) -> Any:
 
 
 def _dense_work(entries: Entries, count: int, vectors: int) -> int:
-    """The approximate nanoseconds to generate so many entries, and to multiply them by so many vectors."""
+    """About how many nanoseconds generating `count` entries and multiplying them by the vectors takes."""
     return count * ((_NORMAL if entries == "gaussian" else 1) + vectors // 8)
 
 
@@ -456,7 +455,6 @@ def _add_to_cells(rows: NDArray[np.int32], flips: NDArray[np.int8], x: NDArray[A
 
 @njit(cache=True)
 def _add_from_cells(rows: NDArray[np.int32], flips: NDArray[np.int8], cells: NDArray[Any], x: NDArray[Any]) -> None:
-    """The transpose of `_add_to_cells`."""
     for j in range(rows.shape[0]):
         x[j] += flips[j] * cells[uintp(rows[j])]
 
@@ -478,7 +476,6 @@ def _scatter(buckets: NDArray[np.int32], signs: NDArray[np.int8], x: NDArray[Any
 
 @Threaded
 def _sum_parts(parts: NDArray[Any], y: NDArray[Any]) -> None:
-    """y[m] = parts[m, 0] + parts[m, 1] + ..., in that order."""
     rows, b = y.shape
     chunks = -(-b // _COLUMNS)
     for index in prange(rows * chunks):
@@ -558,7 +555,6 @@ def project(matrix: SparseMatrix, x: NDArray[Any]) -> NDArray[Any]:
 
 @njit(cache=True, inline="always")
 def _sorted(a: Any, b: Any) -> Any:
-    """Two numbers in order."""
     return min(a, b), max(a, b)
 
 

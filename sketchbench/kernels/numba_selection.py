@@ -40,7 +40,6 @@ def _mark_word(context: Any, bits: Any, i: Any, magnitude: Any, least: Any) -> A
 
 
 def _everywhere(builder: Any, vector: Any, value: Any) -> Any:
-    """A vector with the value in every lane."""
     one = builder.insert_element(ir.Constant(vector, ir.Undefined), value, ir.IntType(32)(0))
     zeros = ir.Constant(ir.VectorType(ir.IntType(32), vector.count), [0] * vector.count)
     return builder.shuffle_vector(one, one, zeros)

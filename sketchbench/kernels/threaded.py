@@ -40,7 +40,6 @@ class Threaded:
             self._share(count, arguments)
 
     def _share(self, count: int, arguments: tuple[Any, ...]) -> None:
-        """Run with so many threads, and restore Numba's number of threads."""
         before = numba.get_num_threads()
         if count == before:
             self.team(*arguments)

@@ -82,7 +82,7 @@ def proportion_interval(successes: int, trials: int, *, error: float) -> Interva
         raise ValueError(f"error={error} must be > 0 and < 1")
     if not 0 <= successes <= trials or trials < 1:
         raise ValueError(
-            f"{successes} of {trials} trials is no proportion; successes must be from 0 to trials, and trials >= 1"
+            f"{successes} of {trials} trials is not a proportion; successes must be from 0 to trials, and trials >= 1"
         )
     half = error / 2
     low = 0.0 if successes == 0 else special.betaincinv(successes, trials - successes + 1, half)

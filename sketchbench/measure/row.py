@@ -83,7 +83,7 @@ class Row(Mapping[str, Value]):
     def number(self, value: float) -> "Row":
         """The row with a number without randomness. Raises FloatingPointError if it is not finite."""
         if not np.isfinite(value):
-            raise FloatingPointError(f"value={value} must be finite; where there is no number, see `without_number`")
+            raise FloatingPointError(f"value={value} must be finite; use `without_number` if there is no number")
         return self.replace(value=float(value))
 
     def without_number(self, status: Status, reason: str | None = None, trials: int | None = None) -> "Row":

@@ -318,7 +318,6 @@ RECOMMENDED = {"poisson": "pld", "without_replacement": "rdp", "with_replacement
 
 
 def _require_sampling(accountant: str, sampled: SampledGaussian, *samplings: str) -> None:
-    """Raise RefusedError unless batches are drawn by one of these samplings."""
     kind = sampled.sampling.kind
     if kind not in samplings:
         raise RefusedError(

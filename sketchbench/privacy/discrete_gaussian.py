@@ -135,7 +135,7 @@ def epsilon(count: Count, rate: Share, multiplier: Positive, delta: Probability)
 
 @functools.cache
 def multiplier(count: int, rate: float, goal: float, delta: float) -> float:
-    """The smallest σ, over a record's change of a sum, with an `epsilon` of at most `goal`; at most 1e-5 above it."""
+    """The smallest σ, over a record's change of a sum, with `epsilon` <= `goal`, at most 1e-5 (relative) above it."""
 
     def excess(log_multiplier: float) -> float:
         return math.log(max(epsilon(count, rate, math.exp(log_multiplier), delta), 1e-300) / goal)

@@ -67,7 +67,7 @@ def divergence(t: float, rate: float, sigma: float) -> float:
 
 
 def lowest(at: Callable[[int], float], low: int, high: int) -> int:
-    """The index from `low` to `high` of the least value of a sequence that falls and then rises, as ε does."""
+    """The index of the least value of a sequence that falls, then rises, such as ε, a convex function of t over t."""
     while low < high:
         middle = (low + high) // 2
         if at(middle) <= at(middle + 1):
@@ -102,7 +102,6 @@ def _split(low: float, high: float, modes: Sequence[float]) -> Iterator[tuple[fl
 
 
 def _log_ratio(y: Numbers, rate: float, sigma: float) -> Numbers:
-    """log(P/Q) at σ y."""
     loss = y / sigma - 0.5 / sigma / sigma
     near = np.log1p(rate * np.expm1(np.minimum(loss, 1.0)))
     return np.where(loss > 1, np.logaddexp(math.log1p(-rate), math.log(rate) + loss), near)

@@ -28,7 +28,7 @@ class SecureSum(Checked):
     """Sums of C clients' vectors over random batches of their records, and the (ε, δ) that all sums may spend.
 
     Arguments:
-        clients: C, each of which adds a share of the noise.
+        clients: C; each adds a share of the noise.
         sensitivity: largest ℓ2 norm of a record's part of a sum; a record belongs to one client.
         largest: largest ℓ2 norm of a sum; a larger sum may wrap around, which costs accuracy but no privacy.
         rounds: T, the number of sums.
@@ -73,7 +73,7 @@ class Grid(Checked):
         return rounds * self.rows * closeness(math.sqrt(self.variance), self.clients)
 
     def spent(self, rounds: int, rate: float, delta: float) -> float:
-        """The ε of so many sums over batches with this rate, at δ."""
+        """The ε of `rounds` sums over batches with this rate, at δ."""
         slack, kept = self.slack(rounds), delta - rounds * self.beta
         if kept <= 0:
             raise ValueError(f"rounds={rounds} times beta={self.beta:.3g} must be below delta={delta:g}")

@@ -52,7 +52,6 @@ def _response_delta(epsilon: float, each: float, delta: float, times: int, chanc
 
 
 def _any_of(times: int, chance: float) -> float:
-    """The probability that at least one of `times` independent events of probability `chance` happens."""
     return -math.expm1(times * math.log1p(-chance))
 
 
@@ -98,7 +97,6 @@ def _counters(each: float, delta: float, batch: int, records: int) -> list[tuple
 
 
 def _counter_delta(epsilon: float, present: Chances, absent: Chances) -> float:
-    """δ at ε for the probabilities of outcomes with the record present and absent."""
     return float(np.maximum(present - math.exp(epsilon) * absent, 0.0).sum())
 
 

@@ -56,8 +56,6 @@ class PairwiseSigns(CountSketch):
 
 
 class _Nothing(Sketch):
-    """A stack of operators R = 0."""
-
     def _sketch(self, x: Array) -> Array:
         return self.kernels.xp.zeros((self.operators or 1, x.shape[1], self.b), dtype=x.dtype)
 
@@ -131,7 +129,7 @@ class QuarterSampling(Family):
 class _Quarter(Family):
     """Put before a family among the bases: that family in the first quarter of the rows, and zeros in the others."""
 
-    def _draw(self, draws: Draws) -> Any:  # for mypy also what the other bases promise
+    def _draw(self, draws: Draws) -> Any:  # for mypy, which knows the other bases' types
         return _FewRows(super(_Quarter, self._few())._draw(draws), self.b)  # type: ignore[safe-super]
 
     def _few(self) -> Self:

@@ -11,8 +11,6 @@ from sketchbench.sketch.operator import Sketch
 
 
 class _Unchanged(Sketch):
-    """A stack of operators R = I."""
-
     def _select(self, mask: Array) -> Sketch:
         return self._changed(operators=int(mask.sum()))
 

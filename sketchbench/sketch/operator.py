@@ -124,7 +124,6 @@ class Sketch(ABC):
         return self._join(others)
 
     def _join(self, others: Sequence[Any]) -> "Sketch":
-        """`join` of checked others."""
         raise TypeError(f"operators of {type(self).__name__} can't be joined; draw them as a stack")
 
     def with_workspace(self) -> "Sketch":
@@ -154,7 +153,7 @@ class Sketch(ABC):
         TypeError for complex vectors."""
         if self.operators is not None:
             raise ValueError(
-                f"a stack of {self.operators} operators is no single linear operator; draw it without `operators`"
+                f"a stack of {self.operators} operators is not a single linear operator; draw it without `operators`"
             )
         if np.dtype(dtype) not in (np.float32, np.float64):
             raise TypeError(f"dtype={np.dtype(dtype)} must be float32 or float64")
@@ -254,7 +253,6 @@ class Sketch(ABC):
         return result
 
     def _check_memory(self, entries: int, dtype: np.dtype[Any]) -> None:
-        """Raise MemoryError if so many entries exceed the memory."""
         what = f"the result of an operator with d={self.d}, b={self.b}"
         sizes.check_memory(self.kernels, entries * dtype.itemsize, what)
 
@@ -266,8 +264,6 @@ class Sketch(ABC):
 
 
 class _Selected(Sketch):
-    """The operators of a stack that a mask selects."""
-
     def __init__(self, stack: Sketch, mask: Array) -> None:
         super().__init__(stack.d, stack.b, stack.kernels, int(mask.sum()))
         self._whole, self._mask = stack, mask
@@ -279,7 +275,6 @@ class _Selected(Sketch):
         return self._whole._desketch(self._fill(y))[self._mask]
 
     def _fill(self, v: Array) -> Array:
-        """Vectors of the selected operators, with zeros for the others."""
         full = self.kernels.xp.zeros((len(self._mask), *v.shape[1:]), dtype=v.dtype)
         full[self._mask] = v
         return full

@@ -1,4 +1,4 @@
-"""Checks of sizes before anything is allocated; their messages say what is needed and what is available."""
+"""Checks of sizes before anything is allocated; their messages name the needed and the available size."""
 
 import os
 from contextlib import suppress
@@ -21,7 +21,7 @@ def require(condition: bool, message: str) -> None:
 
 
 def check_memory(kernels: Kernels, nbytes: int, what: str) -> None:
-    """Raise MemoryError if `what`, an array of so many bytes for these kernels, exceeds the free memory."""
+    """Raise MemoryError if `what`, an array of `nbytes` for these kernels, exceeds the free memory."""
     if nbytes > UNCHECKED and nbytes > (free := free_memory(kernels.NAME)):
         raise MemoryError(
             f"{what} takes {nbytes / 2**30:.3g} GiB, and {free / 2**30:.3g} GiB of memory are free for "

@@ -52,7 +52,6 @@ class SubsampledTransform(Family):
         return draws.integers(ROWS, self.b, self.n) if self.replacement else draws.subset(ROWS, self.b, self.n)
 
     def _made(self, draws: Draws, *arguments: Any) -> Sampled:
-        """The operators with these arguments of `Sampled`."""
         return Sampled(*arguments)
 
 

@@ -74,7 +74,6 @@ class Setting(Checked):
 
     @property
     def _error_energy(self) -> float:
-        """γ(1 + γ)/(1 - γ)² G² + 2(C_n + √(Q/d))² σ²/(1 - γ)."""
         channel = 2 * (self.noise + self.share**0.5) ** 2 * self.channel_energy
         return self._memory_factor * self.noise_energy + channel / (1 - self.gamma)
 

@@ -27,10 +27,10 @@ def unreachable_share(before: Matrix, after: Matrix, update: Matrix) -> float:
     """
     if not len(before) == len(after) == len(update):
         raise ValueError(
-            f"before, after and update have {len(before)}, {len(after)} and {len(update)} rows, not as many"
+            f"before, after and update have {len(before)}, {len(after)} and {len(update)} rows, which must be equal"
         )
     if not update.any():
-        raise ValueError("the update is 0, and has no energy of which there is a share")
+        raise ValueError("the update is zero, so its energy share is undefined")
     left, values, _ = np.linalg.svd(np.hstack([before, -after]), full_matrices=False)
     span = left[:, values > 1e-10 * values.max()]
     rest = update - span @ (span.T @ update)

@@ -156,7 +156,6 @@ def _all_within(low: int, high: int, d: int, b: int) -> float:
 
 
 def _poisson(counts: NDArray[np.int64], mean: float) -> Numbers:
-    """Poisson probabilities of counts."""
     from scipy import special  # 0.2 s that every run would pay
 
     return np.asarray(np.exp(counts * np.log(mean) - mean - special.gammaln(counts + 1)))

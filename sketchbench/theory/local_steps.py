@@ -25,7 +25,7 @@ class ClientAverages(NamedTuple):
 def _check(*path: ClientAverages, eta: float = 1.0) -> None:
     """Raise ValueError unless averages are finite, >= 0 if they must be, and η > 0; TypeError for another type of η."""
     if not path:
-        raise ValueError("the path of local steps is empty, and must have one at least")
+        raise ValueError("the path of local steps is empty; give at least one step")
     if isinstance(eta, bool):
         raise TypeError(f"eta={eta} must be a number")
     if not 0 < eta < math.inf:
@@ -33,7 +33,7 @@ def _check(*path: ClientAverages, eta: float = 1.0) -> None:
     for at in path:
         for name, value in at._asdict().items():
             if not (np.all(abs(value) < math.inf) and (name in ("excess", "progress") or np.all(value >= 0))):
-                raise ValueError(f"{name} of a local step must be finite, and >= 0 where it is a square; it is {value}")
+                raise ValueError(f"{name} of a local step must be finite, and >= 0 if it is a square, not {value}")
 
 
 def most_gradient(p: Assumptions, at: ClientAverages) -> Numbers:

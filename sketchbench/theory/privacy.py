@@ -22,7 +22,6 @@ class Guarantee(NamedTuple):
 
 
 def _check(name: str, each: Guarantee) -> None:
-    """Raise ValueError unless a guarantee has ε and δ that are numbers >= 0."""
     if not (each.epsilon >= 0 and each.delta >= 0):
         raise ValueError(f"{name} has epsilon={each.epsilon} and delta={each.delta}, which must be numbers >= 0")
 
@@ -51,7 +50,7 @@ def parallel_composition(guarantees: Iterable[Guarantee]) -> Guarantee:
     """The guarantee of mechanisms on disjoint parts of the data together: max ε and max δ (song2023 Lemma H.2)."""
     known = list(guarantees)
     if not known:
-        raise ValueError("there is no guarantee to compose; give one at least")
+        raise ValueError("there is no guarantee to compose; give at least one")
     for each in known:
         _check("a guarantee", each)
     epsilons, deltas = zip(*known, strict=True)

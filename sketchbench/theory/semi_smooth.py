@@ -50,7 +50,7 @@ def remainder(function: Function, x: Finite, y: Finite) -> Numbers:
     """L(y) - L(x) - L'(x)(y - x), which semi-smoothness bounds from above. Raises ValueError for numbers that are not
     finite, outside L's domain, or too large for a finite remainder."""
     if function.positive and not (np.all(np.asarray(x) > 0) and np.all(np.asarray(y) > 0)):
-        raise ValueError(f"x and y must be > 0, where L is defined, and start at {np.min(x)} and {np.min(y)}")
+        raise ValueError(f"L is defined for x, y > 0 only, and the smallest are {np.min(x)} and {np.min(y)}")
     with np.errstate(over="ignore", invalid="ignore"):
         found = _remainder(function, np.asarray(x, np.float64), np.asarray(y, np.float64))
     check_finite("the remainder of x and y", found)

@@ -48,4 +48,4 @@ def update_error_plain(old: Matrix, new: Matrix, *, size: Count) -> float:
 def _check_columns(**matrices: Matrix) -> None:
     shapes = {name: matrix.shape for name, matrix in matrices.items()}
     if len({columns for _, columns in shapes.values()}) > 1:
-        raise ValueError(f"the matrices have shapes {shapes}, and must have equally many columns, d")
+        raise ValueError(f"the matrices have shapes {shapes}, which must have the same number of columns, d")

@@ -39,7 +39,7 @@ class VerifiedFolder:
         text = read_bounded(folder / NAME, LARGEST, what).decode("utf-8", "replace")
         lines = [_LINE.fullmatch(line) for line in text.splitlines()]
         if not lines or None in lines:
-            raise ValueError(f"{what}: {folder / NAME} is no list of checksums; write it again with `{command}`")
+            raise ValueError(f"{what}: {folder / NAME} is not a list of checksums; write it again with `{command}`")
         self._sums = {line[2]: line[1] for line in lines if line}
 
     def read(self, path: Path, most: int) -> bytes:

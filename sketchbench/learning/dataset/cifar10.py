@@ -67,7 +67,6 @@ def load(root: str | None = None) -> Dataset:
 
 
 def _content(folder: Path, name: str) -> bytes:
-    """Read a file of the data set."""
     if not (folder / name).is_file():
         raise missing_file(f"CIFAR-10: {name}", folder, how_to_fetch("cifar10"))
     return read_bounded(folder / name, LARGEST, "CIFAR-10")
@@ -115,5 +114,4 @@ class _Arrays(pickle.Unpickler):
 
 
 def _split(pixels: NDArray[np.uint8], labels: NDArray[np.integer]) -> Split:
-    """The images and labels of flat pixels (n, 3072) and labels (n,)."""
     return Split(pixels.reshape(-1, *SHAPE), labels.astype(np.int64))

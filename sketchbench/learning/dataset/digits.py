@@ -32,7 +32,6 @@ def mixed() -> Dataset:
 
 
 def _place() -> Path:
-    """The path of scikit-learn's file."""
     spec = find_spec("sklearn")
     folders = spec.submodule_search_locations if spec else None
     places = [Path(folder) / FILE for folder in folders or ()]

@@ -77,13 +77,11 @@ def vouch(name: str, root: str | None = None) -> Path:
 
 
 def _sum(path: Path) -> str:
-    """The SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _get(file: File, folder: Path) -> None:
-    """Download a file into a folder."""
     import pooch  # an import of 0.3 s, for downloads only
 
     processor = pooch.Untar(extract_dir=".") if file.archive else None
@@ -96,7 +94,6 @@ def _get(file: File, folder: Path) -> None:
 
 
 def _faces(base: Path) -> None:
-    """Let scikit-learn download the images of LFW."""
     from sklearn.datasets import fetch_lfw_people
 
     log.info("images of LFW (230 MB) to %s", base / "lfw_home")
@@ -107,7 +104,6 @@ def _faces(base: Path) -> None:
 
 
 def _offline(what: str, folder: Path, error: OSError) -> OSError:
-    """The error for a failed download, with reason and remedy."""
     reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     return OSError(
         f"can't get {what} ({reason}); with internet, run this again, or put it into {folder} by hand. The data root "

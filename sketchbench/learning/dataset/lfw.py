@@ -50,7 +50,6 @@ def files(folder: Path) -> list[Path]:
 
 
 def _require_files(folder: Path) -> None:
-    """Raise FileNotFoundError for a missing list or folder of images."""
     if not (folder / ATTRIBUTES).is_file():
         raise missing_file(f"LFW: {ATTRIBUTES}", folder, how_to_fetch("lfw"))
     if not (folder / IMAGES).is_dir():
@@ -99,5 +98,5 @@ def _image(path: Path, verified: VerifiedFolder) -> NDArray[np.uint8]:
                 raise ValueError(f"{picture.width} × {picture.height} pixels")
             face = picture.convert("RGB").crop(CROP).resize((WIDTH, HEIGHT))
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise ValueError(f"LFW: {path} is no JPEG of 250 × 250 pixels ({error}); get it again") from None
+        raise ValueError(f"LFW: {path} is not a JPEG of 250 × 250 pixels ({error}); get it again") from None
     return np.asarray(face, np.uint8).transpose(2, 0, 1)

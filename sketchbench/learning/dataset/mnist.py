@@ -43,7 +43,6 @@ def load(root: str | None = None) -> Dataset:
 
 
 def _read(folder: Path, name: str) -> NDArray[np.uint8]:
-    """Read the array in an IDX file of bytes."""
     for path in (folder / f"{name}.gz", folder / name):
         if path.is_file():
             break

@@ -110,7 +110,7 @@ def pictures(
 def _existing(path: Path, what: str) -> Path:
     place = path.expanduser()
     if not (place.is_file() if what == "file" else place.is_dir()):
-        raise FileNotFoundError(f"{path}: there is no such {what} in {Path.cwd()}; correct path, or give a whole one")
+        raise FileNotFoundError(f"{path}: {what} not found in {Path.cwd()}; correct `path`, or use an absolute path")
     return place
 
 
@@ -138,7 +138,7 @@ def _users(path: str, users: NDArray[Any], samples: int) -> NDArray[np.int64]:
     """The number of each image's user, in the order of their numbers or names."""
     if users.dtype.kind not in "iuUS" or users.shape != (samples,):
         shown = f"users of type {users.dtype} and shape {users.shape}"
-        raise ValueError(f"{path}: {shown} must be integers or texts ({samples},), whose each image is")
+        raise ValueError(f"{path}: {shown} must be integers or strings ({samples},), each image's user")
     return np.unique(users, return_inverse=True)[1].astype(np.int64)
 
 

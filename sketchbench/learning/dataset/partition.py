@@ -175,5 +175,4 @@ def _check(clients: int, labels: Labels) -> None:
 
 
 def _shuffle(labels: Labels, seed: int) -> NDArray[np.int64]:
-    """The numbers of all samples, in random order."""
     return seeds.generator(seed, data="partition").permutation(len(labels))

@@ -115,7 +115,6 @@ class _Transformed(torch.autograd.Function):
 
 
 def _compute(x: Tensor, kernels: Kernels, operation: Operation) -> Tensor:
-    """Apply an operation on arrays to a tensor, without gradients."""
     device = device_of(kernels)
     if x.device.type != device:
         raise TypeError(

@@ -79,5 +79,4 @@ def _margin(scores: Tensor) -> Tensor:
 
 
 def _batches(images: Tensor) -> Iterator[Tensor]:
-    """Consecutive images, BATCH at a time."""
     return (images[start : start + BATCH] for start in range(0, len(images), BATCH))

@@ -160,7 +160,7 @@ def _strided(
 
 
 def _perceptron(inputs: int, hidden: Sequence[int], scores: int, family: Family | None) -> list[nn.Module]:
-    """Dense layers of `hidden` units with ReLU, then a plain one of scores."""
+    """Dense layers of `hidden` units with ReLU, then a plain layer of scores."""
     parts: list[nn.Module] = []
     for outputs in hidden:
         parts += [_dense(inputs, outputs, family), nn.ReLU()]

@@ -147,7 +147,6 @@ class Logistic(EmpiricalRisk):
         return self._features @ self._matrices(w)
 
     def _matrices(self, w: Array) -> Array:
-        """Weights (..., d) as matrices (..., features, classes)."""
         return w.reshape(*w.shape[:-1], self._features.shape[-1], self._classes)
 
     def _minimise(self) -> NDArray[np.float64]:

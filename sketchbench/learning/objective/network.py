@@ -249,7 +249,6 @@ class Network(Problem):
         return scores.float()
 
     def _images(self, numbers: NDArray[np.int64]) -> Tensor:
-        """The network's inputs for the training images with these numbers."""
         places = torch.from_numpy(numbers).to(self._device)
         if self._train_inputs is not None:
             return self._train_inputs[places].contiguous(memory_format=torch.channels_last)
@@ -287,7 +286,6 @@ class Network(Problem):
         return self.kernels.xp.from_dlpack(values.double()).reshape(*w.shape[:-1], -1)
 
     def _finite(self, gradients: Array) -> Array:
-        """Return the gradients if they are finite, else raise FloatingPointError."""
         if not bool(self.kernels.xp.isfinite(gradients).all()):
             raise FloatingPointError("a stochastic gradient is not finite: the training has diverged; lower its rate")
         return gradients

@@ -201,5 +201,4 @@ def initial_weights(make: Callable[[], nn.Module], seeds: Sequence[int]) -> np.n
 
 
 def _scores(inputs: Array, matrices: Array, biases: Array) -> Array:
-    """The outputs of a dense layer, (T, n, outputs), for inputs (T or 1, n, inputs)."""
     return inputs @ matrices.swapaxes(-1, -2) + biases[:, None]

@@ -157,7 +157,7 @@ def _projection(bench: _Bench) -> Floats:
 
 
 def _single(bench: _Bench, name: str) -> Floats:
-    """Errors of float32 results against those in float64, in units of float32's rounding, (T,)."""
+    """Errors of float32 results against float64 results, in units of float32's rounding, (T,)."""
     probes = _sides(bench, name)[0][:MANY]
     rounded = probes.astype(np.float32)
     single = apply_method(bench.stack, name, rounded, np.float32)

@@ -167,7 +167,6 @@ def take(phi: Sketch, v: Array, at: Array) -> Array:
 
 
 def _dense(kernels: Kernels, g: Iterate, d: int) -> Array:
-    """The first d entries of iterates, (N, d)."""
     inside = g.at < d
     at, values = kernels.xp.minimum(g.at, d - 1), g.values * inside
     return kernels.spread(at[None], values[None], kernels.xp.empty((1, len(at), d), dtype=values.dtype))[0]

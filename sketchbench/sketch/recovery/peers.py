@@ -85,7 +85,6 @@ def _in_own_unit(phi: Matrix, y: Vector, k: int) -> tuple[Vector, int]:
 
 
 def _in_unit(x: Vector, exponent: int) -> Vector:
-    """x 2^exponent; raises OverflowError if that is too large."""
     with np.errstate(over="ignore"):
         x = np.ldexp(x, exponent)
     if not np.isfinite(x).all():
