@@ -63,8 +63,7 @@ def with_time_limit(
 
 
 def outcome_config(config: dict[str, Any]) -> dict[str, Any]:
-    """The part of a resolved config that decides the outcome: without time limit, checkpoints, a single trial's
-    `trials`."""
+    """The part of a resolved config that decides the outcome: no time limit, checkpoints, or a trial's `trials`."""
     without = {*SETTINGS, *(["trials"] if "trial" in config else [])}
     return {**config, "task": {key: value for key, value in config["task"].items() if key not in without}}
 

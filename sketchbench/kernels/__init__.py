@@ -62,8 +62,7 @@ class Kernels(Protocol):
     def integer_rows(
         self, key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int, bound: int
     ) -> Array:
-        """Rows `row` to `row + rows` of T matrices of integers in [0, bound), int32 (T, rows, d). Row 0:
-        `random_integers`."""
+        """`random_integers` as rows `row` to `row + rows` of T matrices, int32 (T, rows, d); row 0 is the same."""
 
     def sign_rows(self, key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int) -> Array:
         """Rows `row` to `row + rows` of T matrices of random signs, int8 (T, rows, d)."""
@@ -107,8 +106,7 @@ class Kernels(Protocol):
         """`gather` of `scatter`: x (T or 1, N, d) -> (T, N, d), in one pass if that is faster."""
 
     def median(self, matrix: Any, y: Array) -> Array:
-        """`gather` with the median of a column's s entries instead of the sum; for even s the mean of the middle
-        two."""
+        """`gather` with the median of a column's s entries instead of the sum; for even s the middle two's mean."""
 
     def collect(self, v: Array, at: Array) -> Array:
         """The entries of v (T or 1, N, d) at indices, int32 (T, N or 1, k): (T, N, k). O(T N k)."""
@@ -137,22 +135,21 @@ class Kernels(Protocol):
         indices, int32 (N, k) or (N, m), and values of that shape."""
 
     def walsh_hadamard(self, x: Array) -> Array:
-        """The orthonormal Walsh-Hadamard transform of the last axis, of a length n = 2^i. O(size log n). It may
-        overwrite x."""
+        """The orthonormal Walsh-Hadamard transform of the last axis, of a length 2^i. O(size log n). May overwrite
+        x."""
 
     def spread_hadamard(self, at: Array, values: Array, scale: float, out: Array) -> Array:
         """`walsh_hadamard` of scale times sparse vectors: (T, N, n). Indices are ascending, int32 (T, N or 1, k),
         values (T, N, k). `out` (T, N, n), contiguous, is overwritten, and perhaps returned."""
 
     def hadamard_collect(self, x: Array, at: Array, scale: float) -> Array:
-        """scale times entries (T, N, k) of `walsh_hadamard(x)` at ascending indices, int32 (T, N or 1, k); overwrites
-        x."""
+        """scale times entries (T, N, k) of `walsh_hadamard(x)` at ascending indices (T, N or 1, k); overwrites x."""
 
     def spread_hadamard_collect(
         self, terms: Sequence[tuple[Array, Array]], room: Array, at: Array, scale: float
     ) -> Array:
-        """`hadamard_collect` at `at` of a sum of sparse vectors, indices and values as for `spread`: (T, N, k). It
-        overwrites `room` (T, N, n), contiguous."""
+        """`hadamard_collect` at `at` of the sum of sparse vectors that `spread` makes in `room` (T, N, n): (T, N,
+        k)."""
 
     def cosine(self, x: Array) -> Array:
         """The orthonormal DCT-II of the last axis. O(size log n)."""

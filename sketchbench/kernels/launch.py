@@ -83,10 +83,10 @@ def _parameter(
 
 
 def check(kernel: str, wanted: Sequence[Parameter], blocks: int, arguments: Sequence[Any], device: int) -> None:
-    """Compare the arguments of a launch with the kernel's parameters, `wanted`: arrays of the current device, Python's
+    """Compare a launch's arguments with the kernel's parameters, `wanted`: arrays of the current device, Python's
     integers for int64, and NumPy's scalars. Raises TypeError for a wrong number of arguments, a wrong dtype, or an
-    array instead of a number; ValueError for a strided array, another size or device, and a negative number or one
-    beyond 64 bits."""
+    array instead of a number; ValueError for a strided array, another size or device, and numbers below 0 or beyond 64
+    bits."""
     if len(arguments) != len(wanted):
         raise TypeError(f"{kernel} takes {len(wanted)} arguments, not {len(arguments)}")
     named = dict(zip((parameter.name for parameter in wanted), arguments, strict=True))

@@ -138,8 +138,7 @@ def _close(x: NDArray[Any], first: int, n: int, unit: int, done: int, scale: Any
 
 @njit(cache=True)
 def _block(x: NDArray[Any], first: int, n: int, scale: Any) -> None:
-    """Transform n entries of x from `first` on, times scale, for every n: eighths are combined while they are
-    cached."""
+    """Transform n entries of x from `first` on, times scale, for every n: eighths are combined while in the cache."""
     width, one = _BYTES // x.itemsize, x.dtype.type(1)
     leaf = 8 * width
     if n < leaf:
@@ -162,8 +161,8 @@ def _block(x: NDArray[Any], first: int, n: int, scale: Any) -> None:
 def _panel(
     x: NDArray[Any], first: int, rows: int, h: int, y: NDArray[Any], j: int, stride: int, width: int, scale: Any
 ) -> None:
-    """Combine 2, 4 or 8 rows of `width` entries, h apart, of x, times scale, into rows of y, `stride` apart, from j
-    on."""
+    """Combine 2, 4 or 8 rows of `width` entries, h apart, of x, times scale, into rows of y from j on, `stride`
+    apart."""
     if rows == 2:
         _two(x, first, h, y, j, stride, width, scale)
     elif rows == 4:
@@ -247,8 +246,7 @@ def _take(x: NDArray[Any], places: NDArray[np.int32], low: int, weight: Any, y: 
 def _collect_panels(
     x: NDArray[Any], at: NDArray[np.int32], y: NDArray[Any], h: int, width: int, scale: Any, weight: Any
 ) -> None:
-    """Do the last pass over x (T, N, n); write weight times its results at ascending `at` (T, N or 1, k) to y (T, N,
-    k)."""
+    """Do the last pass over x (T, N, n); write weight times results at ascending `at` (T, N or 1, k) to y (T, N, k)."""
     operators, vectors, n = x.shape
     flat, rows = x.reshape(-1), n // h
     panels = h // width
@@ -280,10 +278,9 @@ def _collect_blocks(
     n: int,
     weights: tuple[Any, Any],
 ) -> None:
-    """Write entries, at ascending places `at`, of transforms of sums of sparse vectors to y (T, N, k). Sparse
-    vectors are places, values and starts as in `_blocks_of_sparse`. Transforms of n entries are multiplied by
-    weights[0], entries by weights[1]. The result is made in blocks of h entries; each of W threads works in a row of
-    `room` (W, h)."""
+    """Write entries, at ascending places `at`, of transforms of sums of sparse vectors to y (T, N, k). Sparse vectors
+    are as in `_blocks_of_sparse`. Transforms of n entries are multiplied by weights[0], entries by weights[1]. The
+    result is made in blocks of h entries; each of W threads works in a row of `room` (W, h)."""
     (places, values, starts), (operators, vectors, _) = terms, y.shape
     workers, h = room.shape
     parts = n // h

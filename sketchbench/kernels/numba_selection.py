@@ -117,8 +117,7 @@ def _guess(bits: NDArray[Any], magnitude: Any, wanted: int, least: NDArray[np.ui
 def _mark(
     bits: NDArray[Any], magnitude: Any, least: NDArray[np.uint64], marks: NDArray[np.uint64], totals: NDArray[np.int64]
 ) -> None:
-    """Mark the keys of row n from least[n] on by a bit each, marks (N, words); count them by chunk, totals (N,
-    chunks)."""
+    """Mark row n's keys from least[n] on by a bit each, marks (N, words); count by chunk, totals (N, chunks)."""
     rows, d = bits.shape
     chunks = totals.shape[1]
     for index in prange(rows * chunks):

@@ -19,9 +19,8 @@ WORTH_A_TEAM = 2**16  # nanoseconds, about: with less work, one thread has finis
 
 
 class Threaded:
-    """A decorator for functions with loops over `prange` and without a result, compiled at their first call. `alone` is
-    the function without threads, which starts faster, and loads faster from Numba's cache. A call runs it if only one
-    thread may run, or has enough to do."""
+    """A decorator for functions with loops over `prange` and without a result, compiled at their first call. A call
+    runs `alone`, without threads, which starts and loads faster, if only one thread may run or has enough to do."""
 
     def __init__(self, function: Callable[..., None]) -> None:
         self.team = njit(cache=True, parallel=True)(function)

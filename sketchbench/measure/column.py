@@ -12,8 +12,7 @@ TRIALS_THERE = "trials there"  # quantity of the table's extra row when planned 
 
 class Column(StrEnum):
     """A column: its name, the type of its values, its meaning and its unit ("" for none). The columns from CASE to
-    SHARE are the axes, which distinguish comparisons of one method; comparisons' names list their values in this
-    order."""
+    SHARE are the axes, which distinguish comparisons of one method; comparisons' names list their values in order."""
 
     meaning: str
     unit: str
@@ -115,8 +114,7 @@ AXES = _ORDER[_ORDER.index(Column.CASE) : _ORDER.index(Column.SHARE) + 1]
 
 
 def check_value(name: str, value: Any) -> None:
-    """Raise ValueError for an unlisted column, TypeError for another type than the column's; an int will do for a
-    float."""
+    """Raise ValueError for an unlisted column, TypeError for another type than the column's (an int may be a float)."""
     if name not in COLUMNS:
         meant = did_you_mean(name, COLUMNS)
         raise ValueError(f"column {name} is unknown; add it, with its meaning, to {__name__}.Column{meant}")

@@ -36,9 +36,8 @@ class Strongest(NamedTuple):
 
 
 def scale_of(features: Floats) -> Scale:
-    """The standardisation of features (T, M) that vary, with a kurtosis of at most HEAVIEST. A nearly constant feature
-    shows little dependence, and the tails of its products are too heavy for an interval. At least FEWEST features
-    remain, with the smallest kurtosis."""
+    """The standardisation of features (T, M) that vary, with a kurtosis of at most HEAVIEST, but at least FEWEST.
+    Nearly constant features show little dependence, and the tails of their products are too heavy for an interval."""
     mean = features.mean(axis=0)
     centred = features - mean
     variance = (centred**2).mean(axis=0)

@@ -9,7 +9,7 @@ GROWTH = 1e6
 
 
 def has_diverged(losses: NDArray[np.float64], start: float) -> bool:
-    """Return whether any loss is not finite or exceeds 1e6 max(start, 1). ValueError for no loss or a non-finite
+    """Return whether a loss is not finite or exceeds 1e6 max(start, 1). ValueError for no loss or a non-finite
     start."""
     check_some("losses", losses)
     check_finite("start", start)

@@ -40,9 +40,8 @@ def design(factors: int) -> NDArray[np.int64]:
 
 @checked
 def effects(names: Sequence[str], responses: Sample) -> Mapping[str, Effect]:
-    """Estimate the effect of every factor, by name, by least squares with replicates as blocks. Responses are
-    (replicates, runs), runs as in `design`. Raises ValueError for another number of runs, or too few to estimate the
-    error."""
+    """Estimate every factor's effect, by name, by least squares with replicates as blocks. Responses are (replicates,
+    runs), runs as in `design`. Raises ValueError for another number of runs, or too few to estimate the error."""
     if len(set(names)) < len(names) or responses.ndim != 2:
         raise ValueError(f"names={names} must differ, and responses of shape {responses.shape} be (replicates, runs)")
     levels = design(len(names))

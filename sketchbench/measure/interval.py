@@ -101,9 +101,8 @@ class Slope(NamedTuple):
 @checked
 def log_slope(x: Sample, mean: Finite, standard_error: Finite, *, error: float) -> Slope:
     """The least-squares slope of log(mean) over log(x), (points,) each and positive, with an interval from the means'
-    standard errors. The interval covers noise in the means, not deviations from a power law. Raises ValueError for
-    fewer than 2 points, equal abscissae alone, values that are not positive, a negative standard error, or another
-    shape."""
+    standard errors: for noise in the means, not deviations from a power law. Raises ValueError for fewer than 2 points,
+    equal abscissae alone, values that are not positive, a negative standard error, or another shape."""
     if not (x.ndim == 1 and x.shape == mean.shape == standard_error.shape and (standard_error >= 0).all()):
         shapes = f"{x.shape}, {mean.shape} and {standard_error.shape}"
         raise ValueError(f"x, mean and standard_error of shapes {shapes} must have one axis, and no error be negative")

@@ -81,8 +81,7 @@ def _happens(random: np.random.Generator, numerators: Integers, denominator: int
 
 
 def _happens_below_one(random: np.random.Generator, numerators: Integers, denominator: int) -> NDArray[np.bool_]:
-    """`_happens` for numerators up to the denominator: successes with probabilities γ/1, γ/2, ... are even in
-    number."""
+    """`_happens` for numerators up to the denominator: an even number of successes with probability γ/1, γ/2, ..."""
     happens, going, k = np.empty(len(numerators), dtype=bool), np.arange(len(numerators)), 1
     while len(going):
         success = random.integers(0, k * denominator, size=len(going)) < numerators[going]

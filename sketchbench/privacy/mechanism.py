@@ -88,8 +88,7 @@ Mechanism = GaussianRelease | SampledGaussian | Composed | Parallel | PostProces
 @dataclass(frozen=True)
 class Steps:
     """All releases that one record takes part in: repetitions of one Gaussian release; `sampled` is the same on random
-    batches, None for full batches. `times` are the repetitions by each composition, the outermost first, such as (T,
-    K)."""
+    batches, None for full batches. `times` are repetitions by each composition, the outermost first, such as (T, K)."""
 
     gaussian: GaussianRelease
     sampled: SampledGaussian | None
@@ -146,9 +145,8 @@ def with_sigma(mechanism: Mechanism, sigma: float) -> Mechanism:
 
 @checked
 def mean_sensitivity(bound: Positive, batch: Count, neighbours: Neighbours) -> float:
-    """The ℓ2 sensitivity of the mean over a batch of vectors of norm at most ℓ = `bound`, with the divisor `batch`:
-    2ℓ/batch if a record is replaced, since two vectors may have opposite directions; ℓ/batch if a record is added or
-    removed, since the divisor stays."""
+    """The ℓ2 sensitivity of the mean over a batch of vectors of norm at most ℓ = `bound`: 2ℓ/batch if a record is
+    replaced, since two vectors may be opposite; ℓ/batch if a record is added or removed, since the divisor stays."""
     return (2 if neighbours == "replace_one" else 1) * bound / batch
 
 
@@ -156,7 +154,7 @@ def private_training(
     step: SampledGaussian, *, local_steps: int, rounds: int, records: tuple[frozenset[int], ...], sketch: str
 ) -> Mechanism:
     """Everything that private iterative sketching releases to the server (song2023 Algorithm 2): T rounds of K local
-    steps, the same `step` for all clients with these numbers of records. The named sketch is post-processing."""
+    steps, the same `step` for all clients; `records` are the numbers of each client's records. A sketch is post-processing."""
     clients = Parallel((Composed(step, local_steps),) * len(records), records)
     return PostProcessed(Composed(clients, rounds), sketch)
 

@@ -39,9 +39,8 @@ ORDERS = sorted(  # t
 
 @checked
 def epsilon(count: Count, rate: Share, sigma: Positive, delta: Probability) -> float:
-    """An upper bound of ε at δ for `count` Gaussian releases of Poisson batches, at most 0.5 % above the bound by the
-    best of all orders. The rate is q, 0 < q <= 1, 1 for full batches; sigma is σ over the sensitivity. It costs some 25
-    integrals, a quarter of a second."""
+    """An upper bound of ε at δ for `count` Gaussian releases of Poisson batches of rate q (1: full), at most 0.5 %
+    above the bound by the best of all orders; sigma is σ over the sensitivity. It costs some 25 integrals, 0.25 s."""
 
     @functools.cache
     def at(index: int) -> float:

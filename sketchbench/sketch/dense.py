@@ -68,8 +68,7 @@ class Dense(Sketch):
 
 class Generated(Dense):
     """T operators R = scale * E, with independent entries of E, standard normals (`gaussian`) or `signs`. One kernel
-    generates and applies a stack of more than WORKSPACE entries: entries live in the cache only, shared by N
-    vectors."""
+    makes and applies a stack of more than WORKSPACE entries: entries live in the cache only, shared by N vectors."""
 
     def __init__(self, draws: Draws, d: int, b: int, entries: Entries, scale: float) -> None:
         def rows_of(row: int, rows: int) -> Array:

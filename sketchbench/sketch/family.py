@@ -102,8 +102,7 @@ class Family(ABC):
 
 
 def _integer(name: str, value: int) -> None:
-    """Raise TypeError unless the value is Python's `int`: keys hash the family's repr, and NumPy integers have
-    another."""
+    """Raise TypeError unless the value is Python's `int`: keys hash the family's repr, and NumPy's differ."""
     if isinstance(value, bool) or not isinstance(value, int):
         remedy = "; write int(...)" if hasattr(value, "__index__") and not isinstance(value, bool) else ""
         raise TypeError(f"{name}={value!r} must be an integer{remedy}")

@@ -148,9 +148,9 @@ class Sketch(ABC):
         return self.sketch(vectors).swapaxes(-1, -2)
 
     def as_linear_operator(self, dtype: DTypeLike = np.float64) -> "LinearOperator":
-        """R as a SciPy LinearOperator of shape (b, d), which takes and returns real NumPy arrays of a dtype, float32 or
-        float64. Raises ValueError for a stack, TypeError for another dtype; when applied, the LinearOperator raises
-        TypeError for complex vectors."""
+        """R as a SciPy LinearOperator of shape (b, d), for real NumPy arrays of a dtype, float32 or float64. Raises
+        ValueError for a stack, TypeError for another dtype; when applied, the LinearOperator raises TypeError for
+        complex vectors."""
         if self.operators is not None:
             raise ValueError(
                 f"a stack of {self.operators} operators is not a single linear operator; draw it without `operators`"
@@ -213,7 +213,7 @@ class Sketch(ABC):
         return self._desketch(self._sketch(x))
 
     def lift(self, v: Array, length: int, name: str, check_finite: bool) -> Array:
-        """Check v (..., length) and reshape it to (T or 1, N, length); errors as in `sketch`, which call the length
+        """Check v (..., length) and reshape it to (T or 1, N, length); errors as in `sketch`, with the length's
         `name`."""
         xp = self.kernels.xp
         if isinstance(v, np.ma.MaskedArray):

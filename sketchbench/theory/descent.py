@@ -114,8 +114,8 @@ class Rippled:
         return np.asarray(eta * (2 * x + HEIGHT * np.sign(x) * np.sin(FREQUENCY * beyond)))
 
     def excess(self, x: Numbers, y: Numbers, constants: Constants) -> Numbers:
-        """The largest ratio (...) of pairs x, y, each (..., d), to the constants' limits in the three definitions; <= 1
-        if met."""
+        """The largest ratio (...) of pairs x, y (..., d) to the constants' limits in the three definitions; <= 1 if
+        met."""
         c, at_x, at_y = constants, self.value(x), self.value(y)
         slope, other, apart = self.move(x, 1.0), self.move(y, 1.0), x - y
         distance = np.linalg.norm(apart, axis=-1)

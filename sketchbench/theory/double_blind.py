@@ -41,8 +41,7 @@ def unreachable_share(before: Matrix, after: Matrix, update: Matrix) -> float:
 def penalty(features: Matrix, weights: Finite, second_moment: Callable[..., Any], *, size: Count) -> float:
     """The mean increase of a linear model's squared loss Σ (x_jᵀw - y_j)²/2n by an unbiased sketch S of its inputs:
     half the mean variance of x_jᵀSSᵀw, for any labels y (zhang2021 Eq. (5) minus Eq. (4), for this loss; ours).
-    Features are rows x_j, (n, d), weights w, (d,); `second_moment` is a function of (g, h, b=size), as in
-    `theory.second_moment`."""
+    Features are rows x_j, (n, d), weights w, (d,); `second_moment` is one of `theory.second_moment`."""
     _check_weights(features, weights)
     plain = features @ weights
     moments = second_moment(features, np.broadcast_to(weights, features.shape), b=size)

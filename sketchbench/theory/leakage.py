@@ -18,8 +18,7 @@ Numbers = NDArray[np.float64]
 @dataclass(frozen=True)
 class Constants:
     """Constants of the loss at a point, and of the sketch: θ₁ <= θ₂, the extreme singular values of Φ; β (`lipschitz`),
-    the Lipschitz constant of G, the largest θ₂ over all x; γ₁ <= γ₂, the extreme singular values of Rᵀ. τ, the
-    Lipschitz constant of R, is γ₂."""
+    the Lipschitz constant of G, the largest θ₂ over all x; γ₁ <= γ₂ = τ, the extreme singular values of Rᵀ."""
 
     theta_1: Numbers
     theta_2: Numbers
@@ -37,9 +36,8 @@ class Constants:
 
 @dataclass(frozen=True)
 class ExpectedSpectrum:
-    """Means over draws of the singular values of Rᵀ: `largest`, E‖R‖, or an upper bound; `smallest`, E γ₁, or a lower
-    bound; the mean `rank`; and the probability `deficient` of a rank below b. `exact` says that `largest` and
-    `smallest` are means, not bounds."""
+    """Means over draws of the singular values of Rᵀ: `largest`, E‖R‖, and `smallest`, E γ₁, which are upper and lower
+    bounds unless `exact`; the mean `rank`; and the probability `deficient` of a rank below b."""
 
     largest: float
     smallest: float

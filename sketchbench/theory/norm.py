@@ -34,8 +34,7 @@ def hashed(h: Vectors, *, b: Count) -> Vector:
 
 @checked
 def sampled_hadamard(h: Vectors, *, b: Count, replacement: bool = False) -> Vector:
-    """SRHT padded to n: 1 + (d - 1)/b · (n - b)/(n - 1) times ‖h‖², which is d/b ‖h‖² if d = n. With replacement (n -
-    b)/(n - 1) becomes 1."""
+    """SRHT padded to n: 1 + (d - 1)/b · (n - b)/(n - 1) times ‖h‖²; 1 for (n - b)/(n - 1) with replacement."""
     d = h.shape[-1]
     n = 1 << (d - 1).bit_length()
     return (1 + (d - 1) / b * sampling.variance_factor(b, n, replacement)) * _square(h)

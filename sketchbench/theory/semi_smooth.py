@@ -91,7 +91,7 @@ def semi_lipschitz(function: Function, x: Finite, y: Finite, p: NonNegative) -> 
 
 @checked
 def semi_convex(function: Function, x: Finite, y: Finite, p: NonNegative) -> NDArray[np.bool_]:
-    """The pairs that keep Definition K.1 with c = 2, d = 1: L(x) >= L(y) + L'(y)(x - y) + d|x - y|² - c|x - y|^(2-2p)
+    """The pairs that keep Definition K.1, c = 2, d = 1: L(x) >= L(y) + L'(y)(x - y) + d|x - y|² - c|x - y|^(2-2p)
     L(y)^p."""
     apart = abs(x - y)
     least = apart**2 - 2 * apart ** (2 - 2 * p) * _power(function.value(y), p)

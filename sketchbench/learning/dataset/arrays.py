@@ -24,8 +24,7 @@ def check_array(name: str, value: Any, dtype: DTypeLike, *axes: str) -> None:
 
 
 def check_range(name: str, value: NDArray[Any], low: int, high: int, condition: str) -> None:
-    """Raise ValueError, with the first wrong entry, its place and the condition, unless integers are `low` to
-    `high`."""
+    """Raise ValueError, with the first wrong entry, its place and the condition, unless integers are in a range."""
     if value.size and (value.min() < low or value.max() > high):
         wrong = (value < low) | (value > high)
         raise ValueError(f"{name}: {entry(value, int(wrong.argmax()))} must be {low} to {high}, {condition}")

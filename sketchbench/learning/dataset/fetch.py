@@ -48,10 +48,10 @@ VOUCHED = {"cifar10": "cifar-10-batches-bin", "lfw": "lfw_home"}
 
 
 def fetch(name: str, root: str | None = None) -> Path:
-    """Download the missing files of a data set, a key of SOURCES, into the data root (`data_root`), and return that.
-    scikit-learn downloads and checks the images of LFW. Their attributes have no published checksum, so `fetch` lists
-    the checksums of all files of LFW (see `vouch`). Raises ValueError for an unknown name or a wrong checksum, OSError,
-    with a remedy, without internet."""
+    """Download the missing files of a data set, a key of SOURCES, into the data root (`data_root`), and return the
+    root. scikit-learn downloads and checks LFW's images. Their attributes have no published checksum, so `fetch` lists
+    checksums of all files (`vouch`). Raises ValueError for an unknown name or a wrong checksum, OSError without
+    internet."""
     choose("dataset", name, SOURCES)
     base = data_root(root)
     for file in SOURCES[name]:

@@ -1,7 +1,6 @@
 """Labelled Faces in the Wild with public attributes, for classification by gender (zhang2021 §6.2). The data root has
 scikit-learn's folder `lfw_home`, with images `lfw_funneled/NAME/NAME_0001.jpg`, and `lfw_attributes.txt` of Kumar et
-al. (2009). No checksums of single files are published, so `fetch` writes them into `SHA256SUMS`, and `load` verifies
-them."""
+al. (2009). No checksums of single files are published: `fetch` writes `SHA256SUMS`, and `load` verifies them."""
 
 import io
 import math

@@ -31,8 +31,7 @@ SIZES = {  # bytes of the official files, decompressed
 
 def load(root: str | None = None) -> Dataset:
     """60,000 training and 10,000 test images of 28 × 28 pixels, in 10 classes, from the data root (`data_root`). Raises
-    FileNotFoundError for a missing file, with the folder and how to get the file; ValueError for a file that is
-    damaged, or not the official one."""
+    FileNotFoundError, with the remedy, for a missing file; ValueError for a damaged or not official one."""
     folder = data_root(root) / "mnist"
     parts = []
     for prefix in ("train", "t10k"):

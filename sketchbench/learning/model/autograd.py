@@ -34,10 +34,9 @@ def kernels_of(tensor: Tensor) -> str:
 
 
 def sketch(operator: Sketch, x: Tensor) -> Tensor:
-    """R x along the last axis: (..., d) -> (..., b), in the dtype of x, or float32 for x in half precision.
-    Non-finite entries are allowed, since a divergence shows in the loss. A contiguous x is not copied. R is a single
-    operator, and x is on the device of its kernels: CUDA for `cupy`, else the CPU. Raises TypeError for a tensor on
-    another device."""
+    """R x along the last axis: (..., d) -> (..., b), in the dtype of x, or float32 for x in half precision. Non-finite
+    entries are allowed, since a divergence shows in the loss. A contiguous x is not copied. R is a single operator, x
+    on its kernels' device: CUDA for `cupy`, else the CPU; TypeError for another device."""
     return _apply(x, operator, operator.sketch, operator.desketch)
 
 

@@ -172,8 +172,8 @@ class Network(Problem):
         return self.kernels.xp.asarray(total, dtype="float64")
 
     def scores(self, w: Array, images: Tensor) -> Tensor:
-        """The scores in evaluation, float32 (n, classes), at weights (d,), of images, uint8 (n, channels, height,
-        width), on the device of the network."""
+        """The scores in evaluation, float32 (n, classes), of images, uint8 (n, channels, height, width), at weights
+        w."""
         if self._stacked:
             vectors = self.kernels.xp.from_dlpack(self._inputs(images)).reshape(len(images), -1)
             with np.errstate(over="ignore", invalid="ignore"):  # of a training that has diverged

@@ -164,8 +164,7 @@ class StackedPerceptron:
 
 @checked
 def perceptron(kernels: Kernels, make: MakeModel, shape: Shape, classes: Count) -> StackedPerceptron:
-    """The stacked form of the network that `make` makes. ValueError unless it is dense layers with ReLU between
-    them."""
+    """The stacked form of the network that `make` makes; ValueError unless dense layers with ReLU between them."""
     model = make(shape=shape, classes=classes)
     if not is_perceptron(model):
         raise ValueError(

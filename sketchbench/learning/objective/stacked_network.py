@@ -114,9 +114,9 @@ class StackedNetwork:
 
 @checked
 def stacked(kernels: Kernels, make: MakeModel, shape: Shape, classes: Count) -> StackedPerceptron | StackedNetwork:
-    """The stacked form of the network that `make` makes, for images of this shape; the fast one for a perceptron.
-    Raises ValueError if the score of an image depends on other images or on chance, as with batch normalisation or
-    dropout: then records have no gradients."""
+    """The stacked form of the network that `make` makes; the fast one for a perceptron. Raises ValueError if an
+    image's score depends on other images or on chance, as with batch normalisation or dropout: records have no
+    gradients then."""
     model = initialise(lambda: make(shape=shape, classes=classes), 0)
     if is_perceptron(model):
         return perceptron_of(kernels, model)
@@ -129,8 +129,7 @@ def stacked(kernels: Kernels, make: MakeModel, shape: Shape, classes: Count) -> 
 
 
 def scores_alone(model: nn.Module, shape: Shape) -> bool:
-    """Return whether scores in training mode are independent of the rest of the batch; updates batch-norm
-    statistics."""
+    """Return whether training scores are independent of the rest of the batch; updates batch-norm statistics."""
     images = torch.rand(ALONE, *shape, generator=torch.Generator().manual_seed(0))
     with torch.random.fork_rng(), torch.no_grad():
         together, alone = model(images), [model(image[None]) for image in images]

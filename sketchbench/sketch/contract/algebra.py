@@ -59,8 +59,7 @@ def apply_method(stack: Sketch, name: str, vectors: NDArray[Any], dtype: Any = n
 
 
 def check(subject: Subject, first: int, count: int) -> Faults:
-    """The faults of operators `first`, ..., `first + count - 1`, checked as one stack. It costs about six times as much
-    as applying R and Rᵀ to d + b vectors."""
+    """The faults of operators `first`, ..., `first + count - 1` as one stack; six times the cost of R and Rᵀ."""
     stack = subject.family.draw(subject.key, operators=count, first=first, kernels=subject.kernels)
     random = subject.random("vectors")
     x, y = vectors(subject.d, random), vectors(subject.b, random)
@@ -128,8 +127,7 @@ def _transpose(bench: _Bench) -> Floats:
 
 
 def _of_supports(subject: Subject, count: int, size: float) -> Faults:
-    """Errors (count,) against the dense matrix, of vectors with any number of nonzeros, and their sums with a dense
-    one."""
+    """Errors (count,) against the dense matrix of vectors with any number of nonzeros, and of sums with a dense one."""
     stack, random = (
         subject.family.draw(subject.key, operators=count, kernels=subject.kernels),
         subject.random("supports"),

@@ -1,6 +1,5 @@
 """Draw the same operators in another process, with other hash seeds and threads, on NumPy kernels. `matrices` starts
-`python -m sketchbench.sketch.contract.elsewhere`: a family, a key and a count on stdin give pickled matrices on
-stdout."""
+`python -m sketchbench.sketch.contract.elsewhere`: family, key and count on stdin give pickled matrices on stdout."""
 
 import os
 import pickle

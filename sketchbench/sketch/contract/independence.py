@@ -177,7 +177,7 @@ def _neighbours(results: Floats) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
 
 
 def sketches(subject: Subject, keys: list[int], count: int | None, first: int = 0) -> Floats:
-    """R x (T, b) for one random x and each key's operators `first`, ..., `first + count - 1`; None: one without a
+    """R x (T, b) for one random x and each key's operators `first` to `first + count - 1`; None: one without a
     stack."""
     vector = subject.random("one vector").standard_normal(subject.d)
     x = subject.kernels.asarray(vector.reshape((1,) * (count is not None) + (1, -1)))

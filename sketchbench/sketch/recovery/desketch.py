@@ -10,8 +10,7 @@ from sketchbench.sketch.recovery.recovery import Recovered, Recovery, keep_large
 @dataclass(frozen=True)
 class Desketch(Recovery):
     """The k entries of largest magnitude of Rᵀy, for any sketch. Rᵀy estimates x without bias (song2023 Theorem 4.2),
-    with noise of the size of ‖x‖ in every coordinate. It costs one `desketch` and O(d) for each signal, without
-    iterations."""
+    with noise of the size of ‖x‖ in every coordinate. It costs one `desketch` and O(d) for each signal."""
 
     def _recover(self, sketch: Sketch, y: Array) -> Recovered:
         return keep_largest(sketch.kernels, sketch.desketch(y, check_finite=False), self.k)

@@ -21,8 +21,7 @@ NEGLIGIBLE = 64  # ‖Φ direction‖/‖y‖ of the smallest step, in units of 
 
 
 class Iterate(NamedTuple):
-    """N vectors x with k nonzeros each: their ascending indices, int32 (N, k), values (N, k) and residuals y - Φx (N,
-    b)."""
+    """N vectors x with k nonzeros each: ascending indices, int32 (N, k), values (N, k) and residuals y - Φx (N, b)."""
 
     at: Array
     values: Array
@@ -43,9 +42,9 @@ class Point(NamedTuple):
 
 
 class Signals(NamedTuple):
-    """The N signals whose iterations have not stopped yet: their numbers among all signals (N,), measurements y (N, b)
-    with energies ‖y‖₂² (N,), the last iterate g, the starting point w of the next step, and the norms ‖w‖₂ of all
-    points so far, or ‖y - Φw‖₂ (N, points)."""
+    """The N signals whose iterations have not stopped yet: numbers among all signals (N,), measurements y (N, b),
+    energies ‖y‖₂² (N,), last iterate g, starting point w of the next step, and norms ‖w‖₂ so far, or ‖y - Φw‖₂ (N,
+    points)."""
 
     number: Array
     y: Array
@@ -146,8 +145,7 @@ class Iterative(Recovery):
         coordinates, with a workspace. `signals.w`, the point after the last iterates, may be overwritten."""
 
     def _point(self, phi: Sketch, signals: Signals, g: Iterate) -> Point:
-        """The starting point of the next step, g itself unless overridden. It may overwrite `signals.g`, the last
-        iterate."""
+        """The starting point of the next step, g unless overridden. It may overwrite `signals.g`, the last iterate."""
         return Point(((g.at, g.values),), g.residual)
 
 

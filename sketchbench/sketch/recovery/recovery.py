@@ -18,8 +18,7 @@ SCALED = 20  # exponent to which other measurements are scaled: far from either 
 
 class Recovered(NamedTuple):
     """Estimates x (..., d) of signals, for measurements (..., b); numbers of iterations, int (...), 0 without; and
-    `trace`, residual norms ‖y - Φx‖₂ after each iteration (..., most iterations), NaN after a signal's last
-    iteration."""
+    `trace`, residual norms ‖y - Φx‖₂ after each iteration (..., most iterations), NaN after a signal's last."""
 
     x: Array
     iterations: Array
