@@ -63,7 +63,7 @@ def test_the_page_can_be_followed(
 
     for block in blocks(DOCUMENT, "yaml"):  # they are read as they stand, and name what is not there
         (tmp_path / "mine" / "dataset" / "bars.yaml").write_text(block)
-        with pytest.raises(ValueError, match=r"mine/photos.*: there is no such (file|folder) in"):
+        with pytest.raises(ValueError, match=r"mine/photos.*: (file|folder) not found in"):
             check_folder(tmp_path / "mine")
 
 

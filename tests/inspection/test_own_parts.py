@@ -86,7 +86,7 @@ def test_a_partition_by_users_is_tried_on_data_with_users(tmp_path: Path) -> Non
             "it must have `_partial_: true` beside its _target_",
         ),
         ("_target_: sketchbench.learning.dataset.own.arrays\n_partial_: true\npth: x", "pth"),
-        ("_target_: sketchbench.learning.dataset.own.arrays\n_partial_: true\npath: x.npz", "there is no such file in"),
+        ("_target_: sketchbench.learning.dataset.own.arrays\n_partial_: true\npath: x.npz", "file not found in"),
         ("[1]", "at.yaml"),
     ],
 )
