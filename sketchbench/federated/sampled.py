@@ -17,8 +17,8 @@ class Sampled(Checked):
         objective: of N clients with n records each.
         random: the generator of the samples.
         records: the share of its records that each client uses, at least one record.
-        clients: the share of the clients that take part, at least one client; the gradients of m such clients are
-            multiplied by N/m, and the gradients of all others are 0.
+        clients: the share of participating clients, at least one; gradients of m such clients are multiplied by N/m,
+            all others are 0.
     """
 
     objective: EmpiricalRisk
@@ -36,8 +36,7 @@ class Sampled(Checked):
 
 
 def _draw_shares(random: np.random.Generator, shape: tuple[int, ...], share: float) -> np.ndarray:
-    """Draw weights of this shape: along the last axis, of length n, a random m = share * n of them are 1/m, the rest
-    0."""
+    """Draw weights of this shape: of the last axis, a random share of entries m is 1/m, the others are 0."""
     count = max(1, round(share * shape[-1]))
     ranks = random.random(shape).argsort(axis=-1).argsort(axis=-1)
     return (ranks < count) / count
