@@ -97,31 +97,20 @@ class Condition(Checked):
 
 @dataclass(frozen=True)
 class Training(Checked):
-    """How networks are trained before they are attacked: each by steps of gradient descent on random training images.
+    """How networks are trained before they are attacked: each by steps of gradient descent on random training
+    images."""
 
-    Arguments:
-        images: of a step, those of all clients together.
-        rate: of a step.
-    """
-
-    images: Count
-    rate: Positive
+    images: Count  # of a step, those of all clients together
+    rate: Positive  # of a step
 
 
 class Found(NamedTuple):
-    """What attacks find under a condition.
+    """What attacks find under a condition."""
 
-    Attributes:
-        leads: of each attack, in dB, (T,).
-        best: the attack with the highest mean lead in the trials that choose.
-        nbytes: bytes that it sees.
-        read_rightly: whether the label of the attacked image is right, (T,).
-    """
-
-    leads: dict[Kind, NDArray[np.float64]]
-    best: Kind
-    nbytes: int
-    read_rightly: NDArray[np.bool_]
+    leads: dict[Kind, NDArray[np.float64]]  # of each attack, in dB, (T,)
+    best: Kind  # the attack with the highest mean lead in the trials that choose
+    nbytes: int  # bytes that it sees
+    read_rightly: NDArray[np.bool_]  # whether the label of the attacked image is right, (T,)
 
     @property
     def lead(self) -> NDArray[np.float64]:

@@ -39,7 +39,6 @@ class LeakageOrder(Checked):
     Arguments:
         compressor: makes the compressor from `layout` and `limit`.
         compression: bytes of the dense float32 update over bytes of the budget.
-        attack: the attack.
         least: the lead from which on an image counts as visible, in dB.
         certain: the lead that no guess has, in dB.
         pictures: the number of trials whose images are kept.

@@ -20,19 +20,12 @@ Placement = Literal["before", "after", "unscaled", "halved"]
 
 
 class Setting(NamedTuple):
-    """Operators of T trials.
+    """Operators of T trials."""
 
-    Attributes:
-        operators: as a stack.
-        R: as matrices, (T, b, d).
-        norm: their spectral norms, (T,).
-        shown: R u of each, (T, b), where u is the unit vector with the largest ‖R u‖.
-    """
-
-    operators: Sketch
-    R: Array
-    norm: Array
-    shown: Array
+    operators: Sketch  # as a stack
+    R: Array  # as matrices, (T, b, d)
+    norm: Array  # their spectral norms, (T,)
+    shown: Array  # R u of each, (T, b), where u is the unit vector with the largest ‖R u‖
 
 
 @dataclass(frozen=True)

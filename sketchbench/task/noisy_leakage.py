@@ -53,35 +53,21 @@ class Release(Checked):
 
 @dataclass(frozen=True)
 class Privacy(Checked):
-    """Of a client's message in one round.
+    """Of a client's message in one round."""
 
-    Arguments:
-        epsilons: of each record.
-        delta: δ of each record.
-        clip: the norm to which gradients are clipped.
-        noise: that is added, over what is calibrated: 1 for a sound mechanism.
-    """
-
-    epsilons: NonEmptyList[Positive]
-    delta: Probability
-    clip: Positive
-    noise: NonNegative
+    epsilons: NonEmptyList[Positive]  # of each record
+    delta: Probability  # δ of each record
+    clip: Positive  # the norm to which gradients are clipped
+    noise: NonNegative  # that is added, over what is calibrated: 1 for a sound mechanism
 
 
 class Drawn(NamedTuple):
-    """What a release draws, whatever its noise.
+    """What a release draws, whatever its noise."""
 
-    Attributes:
-        victims: indices of candidates, (T, k).
-        products: of all candidates' gradients and what the attacker makes of the sum without noise, (T, k, n).
-        noise: by which noise of standard deviation 1 changes these, (T, k, n).
-        entries: of such noise on one message, (T, d); None for sums.
-    """
-
-    victims: Tensor
-    products: Tensor
-    noise: Tensor
-    entries: Tensor | None
+    victims: Tensor  # indices of candidates, (T, k)
+    products: Tensor  # of all candidates' gradients and what the attacker makes of the sum without noise, (T, k, n)
+    noise: Tensor  # by which noise of standard deviation 1 changes these, (T, k, n)
+    entries: Tensor | None  # of such noise on one message, (T, d); None for sums
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,8 @@ class Padding(Checked):
     """Measures the error of a recovery that chooses the support among all coordinates of the padded transform
     (`padded`), and of one that chooses it among the d coordinates of the signal (`true`).
 
-    All signals go through one operator, and both recoveries get the same signals.
+    All signals go through one operator, and both recoveries get the same signals. Raises ValueError for another
+    recovery.
 
     Rows for each kind of signals (`case`):
         relative_error: for both supports, the mean of ‖x - x̂‖² / ‖x‖².
@@ -34,9 +35,6 @@ class Padding(Checked):
         trials: number of signals of each kind.
         k: nonzeros of a sparse signal, and entries that are recovered.
         signals: the bound of the ratio by kind of signals (see `signals.draw`).
-
-    Raises:
-        ValueError: for another recovery.
     """
 
     family: Family

@@ -29,21 +29,14 @@ TINY = 1e-12  # a divisor in the place of 0
 
 @dataclass(frozen=True)
 class Ring(Checked):
-    """The nodes of a ring and their data. Node i has normal features, and labels of the linear model
-    W* + `heterogeneity` E_i plus normal noise of standard deviation 1/10, where W* and E_i are normal. All nodes start
-    from the same normal weights.
+    """The nodes of a ring and their data. Node i has normal features, and labels of the linear model W* +
+    `heterogeneity` E_i plus normal noise of standard deviation 1/10, where W* and E_i are normal. All nodes start from
+    the same normal weights."""
 
-    Arguments:
-        nodes: number of nodes on the ring.
-        outputs: of the linear models.
-        samples: of a node.
-        heterogeneity: standard deviation of the entries of the difference between a node's model and W*.
-    """
-
-    nodes: Annotated[int, Range(3)]
-    outputs: Count
-    samples: Count
-    heterogeneity: NonNegative
+    nodes: Annotated[int, Range(3)]  # number of nodes on the ring
+    outputs: Count  # of the linear models
+    samples: Count  # of a node
+    heterogeneity: NonNegative  # standard deviation of the entries of the difference between a node's model and W*
 
     def draw(self, d: int, random: np.random.Generator) -> tuple[Numbers, Numbers, Numbers]:
         """Draw initial weights (N, out, d), features (N, n, d) and labels (N, n, out)."""

@@ -32,21 +32,13 @@ LARGEST_SHIFT = 1e9  # the largest shift that is written, for trainings with har
 
 @dataclass(frozen=True)
 class AuditedTraining(Checked):
-    """The training that is audited.
+    """The training that is audited."""
 
-    Arguments:
-        clients: the number of clients; the first one is the victim.
-        records: the number of records of each client.
-        batch: records of a batch that is not full.
-        rounds: of communication.
-        local_steps: of a round.
-    """
-
-    clients: Count
-    records: Count
-    batch: Count
-    rounds: Count
-    local_steps: Count
+    clients: Count  # the number of clients; the first one is the victim
+    records: Count  # the number of records of each client
+    batch: Count  # records of a batch that is not full
+    rounds: Count  # of communication
+    local_steps: Count  # of a round
 
 
 class Account(NamedTuple):
@@ -59,19 +51,12 @@ class Account(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Trials that are trained together, the same for every level of noise.
+    """Trials that are trained together, the same for every level of noise."""
 
-    Attributes:
-        trials: their number.
-        key: of their sketches.
-        training: seed of their batches and noise.
-        direction: the canary's gradient in each trial, (trials, d), which the trial's operators show best.
-    """
-
-    trials: int
-    key: int
-    training: int
-    direction: Statistics
+    trials: int  # their number
+    key: int  # of their sketches
+    training: int  # seed of their batches and noise
+    direction: Statistics  # the canary's gradient in each trial, (trials, d), which the trial's operators show best
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,8 @@ PRINTED, SMALLER = "printed", "smaller"
 
 @dataclass(frozen=True)
 class PrivacyLemmas(Checked):
-    """Computes the ε that a lemma claims, and the exact ε at the same δ, over a grid of parameters.
-
-    There is no randomness. Grid points that don't meet a lemma's condition have no row.
+    """Computes the ε that a lemma claims, and the exact ε at the same δ, over a grid of parameters. There is no
+    randomness. Grid points that don't meet a lemma's condition have no row.
 
     Rows with `claimed` and `exact_epsilon`; value: exact over claimed; bound: 1, for a lemma that is right:
         gaussian (Lemma H.7): a Gaussian release with the lemma's σ for (ε, δ). `range` is `proven` for ε <= 1, as in

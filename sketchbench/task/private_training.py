@@ -32,19 +32,12 @@ Numbers = NDArray[np.float64]  # (trials,)
 
 @dataclass(frozen=True)
 class Privacy(Checked):
-    """The privacy of trainings, and their noise.
+    """The privacy of trainings, and their noise."""
 
-    Arguments:
-        accountant: the name of an accountant for the sampling.
-        epsilons: values of ε to which σ is calibrated.
-        delta: δ.
-        noises: factors of σ that trainings use; 1 is the accounted noise.
-    """
-
-    accountant: str
-    epsilons: list[Positive]
-    delta: Probability
-    noises: NonEmptyList[NonNegative]
+    accountant: str  # the name of an accountant for the sampling
+    epsilons: list[Positive]  # values of ε to which σ is calibrated
+    delta: Probability  # δ
+    noises: NonEmptyList[NonNegative]  # factors of σ that trainings use; 1 is the accounted noise
 
 
 @dataclass(frozen=True)
@@ -87,11 +80,8 @@ class PrivateTraining(Checked):
     trials: Several
 
     def run(self) -> list[Row]:
-        """Train; returns the rows of the case `none`, then of each ε and factor of the noise in turn.
-
-        Raises:
-            ArithmeticError: if `rounds` are too few for the progress.
-        """
+        """Train; returns the rows of the case `none`, then of each ε and factor of the noise in turn. Raises
+        ArithmeticError if `rounds` are too few for the progress."""
         objective = self.objective(kernels=self.kernels, seed=self.seed)
         p = assumptions(objective, THEOREMS["E.1"], self.family, self.known, alpha=self.alpha)
         bound = objective.record_bound if self.clip is None else self.clip

@@ -14,10 +14,8 @@ Values = dict[str, Any]  # the values of a trial by name, of types that JSON has
 
 class Repeated(ABC):
     """A base class of tasks in two steps: trials, and rows from the values of all trials. The random numbers of a trial
-    depend on its own number alone, so that one run can make all trials, or each trial a run of its own.
-
-    A subclass is a dataclass with the fields `trials`, the number of trials, and `course`.
-    """
+    depend on its own number alone, so that one run can make all trials, or each trial a run of its own. A subclass is a
+    dataclass with the fields `trials`, the number of trials, and `course`."""
 
     trials: int
     course: Course

@@ -29,7 +29,7 @@ class SketchedLayers(Checked):
 
     Every trial has a fresh operator, inputs X, weights W and output gradients G = ∂L/∂Z. An error is the largest entry
     of the difference between the layer's result and the formula with a dense matrix S, over the formula's largest
-    entry.
+    entry. Raises ValueError for a d that is no multiple of the 4 pixels of a filter.
 
     Rows for each case, with the largest error, and in how many trials it exceeds the bound 1e-10:
         value: of the output Z = (X S)(W S)ᵀ + bias.
@@ -46,9 +46,6 @@ class SketchedLayers(Checked):
         trials: number of operators.
         batch: samples of a batch.
         outputs: outputs of a layer.
-
-    Raises:
-        ValueError: for a d that is no multiple of the 4 pixels of a filter.
     """
 
     family: Family

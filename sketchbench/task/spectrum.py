@@ -24,7 +24,8 @@ class Spectrum(Checked):
     """Measures the singular values of Rᵀ, of shape (d, b), with a fresh R in every trial.
 
     γ₁ is the smallest and γ₂ = ‖R‖ the largest singular value (song2023 Theorem 7.8). For some families their means are
-    known exactly, for others there are only bounds.
+    known exactly, for others there are only bounds. Raises ValueError for b > d, or a sketch whose config states no
+    spectrum.
 
     Rows:
         norm (case `printed`): mean of γ₂; exact: 1, the value of song2023 Appendix M for typical sketches.
@@ -39,9 +40,6 @@ class Spectrum(Checked):
 
     Arguments:
         trials: number of operators.
-
-    Raises:
-        ValueError: for b > d, or a sketch whose config states no spectrum.
     """
 
     family: Family

@@ -24,7 +24,7 @@ Work = dict[str, Callable[[], Any]]
 @dataclass(frozen=True)
 class TransformCost(Checked):
     """Measures transforms of one vector of d entries: `hadamard`, `cosine`, and `dense`, the product with a stored
-    matrix.
+    matrix. Raises ValueError for a size that is no power of two.
 
     Rows by transform (`case`):
         operations, by `d`: arithmetic operations of one transform, counted in the NumPy kernel, which has the same
@@ -39,9 +39,6 @@ class TransformCost(Checked):
         sizes: values of d for `hadamard` and `cosine`, powers of two.
         dense: values of d for `dense`, and for the cosine transform beside it, powers of two.
         repetitions: of each measurement of time.
-
-    Raises:
-        ValueError: for a size that is no power of two.
     """
 
     kernels: Kernels

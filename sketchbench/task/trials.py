@@ -20,9 +20,9 @@ BATCHES = 50  # of trials: enough for an interval of the mean of their quantiles
 
 
 def blocks(trials: int, size: int, entries: int = WORKSPACE) -> Iterator[tuple[int, int]]:
-    """Split trials into consecutive blocks of at most `entries` array entries each, but at least one trial.
-
-    Logs the progress every few seconds, and at the end.
+    """Split trials into consecutive blocks of at most `entries` array entries each, but at least one trial. Logs the
+    progress every few seconds, and at the end. Raises ValueError for fewer than 2 trials, or a number that is no
+    integer.
 
     Arguments:
         trials: number of trials, at least 2.
@@ -31,9 +31,6 @@ def blocks(trials: int, size: int, entries: int = WORKSPACE) -> Iterator[tuple[i
 
     Yields:
         (first, count): the number of a block's first trial, and how many trials it has.
-
-    Raises:
-        ValueError: for fewer than 2 trials, or a number that is no integer.
     """
     if not isinstance(trials, int) or trials < 2:
         raise ValueError(f"trials={trials!r} must be an integer >= 2")
@@ -66,10 +63,9 @@ def operators(family: Family, key: int, kernels: Kernels, trials: int, vectors: 
     Arguments:
         family: the distribution that operators are drawn from.
         key: of the operators; operator t depends on the key and on t only, not on the stacks.
-        kernels: the backend.
         trials: number of operators altogether, at least 2.
-        vectors: number of vectors that each operator will be applied to, which limits the size of stacks, as do the
-            d x b entries of a dense operator.
+        vectors: number of vectors that each operator will be applied to, which limits the size of stacks, as do the d x
+            b entries of a dense operator.
 
     Yields:
         Stacks of T operators each, in the order of the trials.
@@ -86,10 +82,8 @@ def fixed_operator(family: Family, kernels: Kernels, seed: int, task: str) -> Sk
 
 
 def sketch_and_desketch(sketch: Sketch, vectors: Array) -> Array:
-    """Sketch and desketch vectors: RᵀRh.
-
-    These are the two steps of a protocol's parties, rather than the shortcut `Sketch.project`. Vectors are not checked
-    for entries that are not finite, as tasks make them.
+    """Sketch and desketch vectors: RᵀRh. These are the two steps of a protocol's parties, rather than the shortcut
+    `Sketch.project`. Vectors are not checked for entries that are not finite, as tasks make them.
 
     Arguments:
         sketch: a stack of T operators.

@@ -18,9 +18,7 @@ SAME = 1e-9  # a difference of two relative errors that rounding can explain
 @dataclass(frozen=True)
 class Units(Checked):
     """Measures how the relative error of a recovery changes if all signals are multiplied by 2^exponent, a change of
-    unit.
-
-    All signals are sparse with noise, and go through one operator.
+    unit. All signals are sparse with noise, and go through one operator.
 
     Rows:
         relative_error, by `unit` (1 or 2^exponent): mean of ‖x - x̂‖² / ‖x‖².

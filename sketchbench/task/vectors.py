@@ -16,7 +16,8 @@ Pair = Literal["random", "equal", "spike", "flat", "two_spikes", "disjoint", "gr
 
 
 def pair(name: str, d: int, seed: int) -> tuple[Vector, Vector]:
-    """A pair of test vectors, the same for every family of sketches.
+    """A pair of test vectors, the same for every family of sketches. Raises ValueError for an unknown name, or a d that
+    the pair can't have.
 
     Arguments:
         name: of the pair.
@@ -32,9 +33,6 @@ def pair(name: str, d: int, seed: int) -> tuple[Vector, Vector]:
 
     Returns:
         (g, h), each of shape (d,) and norm 1.
-
-    Raises:
-        ValueError: for an unknown name, or a d that the pair can't have.
     """
     choose("pair", name, get_args(Pair))
     random = seeds.generator(seed, data="pairs", d=d, pair=name)
@@ -61,7 +59,8 @@ def gradients(d: int, seed: int) -> tuple[Vector, Vector]:
     """Gradients of two clients in a multinomial logistic regression on the digits data, 64 x 10 weights.
 
     Each client has a random half of the data. Both gradients are taken at the weights after ten steps of gradient
-    descent with step size 1 on all data, from zero weights, where neither noise nor the start dominates them.
+    descent with step size 1 on all data, from zero weights, where neither noise nor the start dominates them. Raises
+    ValueError for another d.
 
     Arguments:
         d: number of weights, 640.
@@ -69,9 +68,6 @@ def gradients(d: int, seed: int) -> tuple[Vector, Vector]:
 
     Returns:
         The two gradients, each of shape (640,), scaled to norm 1.
-
-    Raises:
-        ValueError: for another d.
     """
     data = digits.load()
     features, labels = data.features(data.whole), data.whole.labels

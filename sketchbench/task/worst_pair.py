@@ -29,7 +29,6 @@ def worst_pair(family: Family, kernels: Kernels, seed: int) -> tuple[Vector, Vec
 
     Arguments:
         family: of the sketches.
-        kernels: the backend.
         seed: root of all randomness; the same seed finds the same pair.
 
     Returns:
