@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 class PrivacyAccounting(Checked):
     """Computes ε of private iterative sketching (song2023 Algorithm 2), and the noise for a given ε, by accountant.
 
-    There is no randomness. Neighbouring data sets are those for which the sampling of batches amplifies privacy; for
+    There is no randomness. The relation of neighbouring data sets is that for which the sampling amplifies privacy; for
     full batches they differ in one replaced record.
 
     Rows for each `sampling` and accountant (`case`):
@@ -60,13 +60,12 @@ class PrivacyAccounting(Checked):
             choose("accountants", accountant, ACCOUNTANTS)
 
     def run(self) -> list[Row]:
-        """Compute; returns the rows of each sampling, and of each accountant for it, in turn."""
+        """Compute; return the rows of each sampling, and of each accountant for it, in turn."""
         return [
             row for kind in self.multipliers for accountant in self.accountants for row in self._rows(kind, accountant)
         ]
 
     def _rows(self, kind: Kind, accountant: str) -> Iterator[Row]:
-        """The rows of one sampling and accountant."""
         try:
             yield from self._epsilons(kind, accountant)
             yield from self._sigmas(kind, accountant)
@@ -76,7 +75,6 @@ class PrivacyAccounting(Checked):
             yield Row("epsilon", case=accountant, sampling=kind).without_number("refused", str(error))
 
     def _epsilons(self, kind: Kind, accountant: str) -> Iterator[Row]:
-        """The rows `epsilon`, for the given noise multiplier."""
         for rounds in self.rounds:
             mechanism, row = self._training("epsilon", kind, accountant, rounds)
             try:
@@ -87,7 +85,6 @@ class PrivacyAccounting(Checked):
                 yield row.without_number("refused", str(error))
 
     def _sigmas(self, kind: Kind, accountant: str) -> Iterator[Row]:
-        """The rows `sigma`, for the given values of ε."""
         for goal in self.epsilons:
             mechanism, row = self._training("sigma", kind, accountant, self.rounds[-1])
             try:

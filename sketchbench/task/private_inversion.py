@@ -12,8 +12,7 @@ from sketchbench.task.inversion import Case, ImageInversion
 @dataclass(frozen=True)
 class PrivateInversion(ImageInversion):
     """`ImageInversion` of each view at each of `epsilons`, to which the view calibrates its noise. The control has no
-    noise. Rows are those of `ImageInversion`, with the further columns epsilon, delta, sigma, sensitivity, neighbours
-    and accountant."""
+    noise. Further columns: epsilon, delta, sigma, sensitivity, neighbours and accountant."""
 
     epsilons: list[Positive]
 

@@ -42,15 +42,15 @@ class Privacy(Checked):
 
 @dataclass(frozen=True)
 class PrivateTraining(Checked):
-    """Private iterative sketching with one local step and the largest step size of Theorem E.1: `trials` runs with σ
-    calibrated to each ε at δ, and `trials` runs without noise, with the same batches and sketches.
+    """Private iterative sketching with one local step and the largest step size of Theorem E.1.
 
-    All runs have as many rounds as the runs without noise need to close the share `progress` of the gap f(w⁰) - f*. The
-    sensitivity is that of the neighbours for which the sampling amplifies privacy. Rows after the last round, by ε
-    (`case`, or `none` without noise) and factor of the noise, with the bounds of the accounted noise:
+    It has `trials` runs with σ calibrated to each ε at δ, and `trials` runs without noise, with the same batches and
+    sketches. All runs have as many rounds as the runs without noise need to close the share `progress` of the gap f(w⁰)
+    - f*. The sensitivity is that of the neighbours for which the sampling amplifies privacy. Rows after the last round,
+    by ε (`case`, or `none` without noise) and factor of the noise, with the bounds of the accounted noise:
 
     `excess`: mean of f(w) - f*; bound: Theorem E.1, with the variance of noise and batches.
-    `cost`: mean of the loss less that of the same run without noise; bound: the part of that bound due to the noise.
+    `cost`: mean of the loss minus that of the same run without noise; bound: the part of that bound due to the noise.
     `lost`: mean of that cost over the progress of the run without noise; bound: 1/10.
     `accuracy`: mean accuracy on held-out samples.
     `start`: f(w⁰) - f*; bound: that of `excess`. A negative control: a run that does not move must not meet the bound.
@@ -59,8 +59,8 @@ class PrivateTraining(Checked):
         sampling: makes the sampling of batches, from the number of a client's records.
         alpha: the sketch's variance parameter for step and bounds: `claimed` by its config, or `exact`.
         privacy: ε, δ and the noise.
-        clip: ℓ, the norm to which records' gradients are clipped; no bounds are then known. None uses the bound that
-            the objective's gradients have, and clips none.
+        clip: ℓ, the norm to which records' gradients are clipped; no bounds are then known. None uses the objective's
+            own bound, and clips nothing.
         rounds: the most rounds.
         progress: the share of the gap that runs without noise must close; None trains for all rounds.
         trials: runs of each kind.
@@ -80,7 +80,7 @@ class PrivateTraining(Checked):
     trials: Several
 
     def run(self) -> list[Row]:
-        """Train; returns the rows of the case `none`, then of each ε and factor of the noise in turn. Raises
+        """Train; return the rows of the case `none`, then of each ε and factor of the noise in turn. Raises
         ArithmeticError if `rounds` are too few for the progress."""
         objective = self.objective(kernels=self.kernels, seed=self.seed)
         p = assumptions(objective, THEOREMS["E.1"], self.family, self.known, alpha=self.alpha)
@@ -116,7 +116,6 @@ class PrivateTraining(Checked):
         return at
 
     def _rounds(self, objective: Logistic, training: PrivateSketching, rounds: int) -> Iterator[Round]:
-        """The states of a training after 0 to `rounds` rounds."""
         key = seeds.key(self.seed, task="private training", family=repr(self.family))
         return training.run(objective, self.seed, key, trials=self.trials, rounds=rounds)
 
@@ -132,16 +131,8 @@ class PrivateTraining(Checked):
         case: str,
         baseline: Numbers,
     ) -> Iterator[Row]:
-        """The rows of one ε, or without noise.
-
-        Arguments:
-            objective: the objective.
-            p: its constants.
-            training: with the σ of the bounds.
-            last: the state after the last round.
-            case: of the rows.
-            baseline: f(w) - f* of the runs without noise, (trials,).
-        """
+        """The rows of one ε, or without noise. `p` has the objective's constants, `training` the σ of the bounds, and
+        `baseline` f(w) - f* without noise, (trials,)."""
         excess, sampling = self._excess(objective, last), training.sampling
         measured = {"excess": excess, "start": np.full(self.trials, objective.gap)}
         if case != NONE:
@@ -166,8 +157,7 @@ class PrivateTraining(Checked):
         log.info("epsilon %s: sigma %.3g, %d rounds, excess %.3g", case, training.sigma, last.t, excess.mean())
 
     def _bounds(self, objective: Logistic, p: Assumptions, training: PrivateSketching, rounds: int) -> dict[str, float]:
-        """The bounds by quantity, with the variance of the clients' mean gradient; quantities without one are left
-        out."""
+        """The known bounds by quantity, with the variance of the clients' mean gradient."""
         if self.clip is not None:
             return {"lost": HARDLY}
         noise = objective.d * training.sigma**2 / objective.clients

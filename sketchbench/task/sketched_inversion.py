@@ -55,7 +55,6 @@ class SketchedInversion(ImageInversion):
             yield Case("standing still", make, family, columns, still=True)
 
     def _compress(self, compression: float) -> Family:
-        """The family with b = d/compression."""
         if not 1 <= compression <= self.family.d:
             raise ValueError(f"compression={compression} must satisfy 1 <= compression <= d={self.family.d}")
         return dataclasses.replace(self.family, b=round(self.family.d / compression))
@@ -95,7 +94,7 @@ def _dense(R: Sketch) -> torch.Tensor:
 
 
 def _smallest(matrix: torch.Tensor) -> float:
-    """min ‖A v‖ over unit vectors v, of A (rows, columns)."""
+    """min ‖A v‖ over unit vectors v, for A (rows, columns)."""
     if matrix.shape[0] < matrix.shape[1]:
         return 0.0
     return float(torch.linalg.svdvals(matrix)[-1])
