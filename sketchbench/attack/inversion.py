@@ -40,20 +40,16 @@ class Inversion(Checked, ABC):
     Starts are images of uniform noise. The attack ends at a loss of at most `goal`, or at most twice the loss that the
     view's own noise causes, and returns the result with the smallest loss.
 
-    Arguments:
-        evaluations: the most evaluations of loss and gradient from each start; a line search may take a few more.
-        starts: the most starts.
-        goal: the loss, relative to ‖observed‖², at which the attack ends.
-        label: `read` takes the class with the smallest entry in the gradient of the last layer's biases, the only
-            negative entry for a single image (Zhao et al. 2020); `soft` optimises class probabilities with the image
-            (Zhu et al. 2019). Without that gradient in the view, `read` acts like `soft`.
+    `label`: `read` takes the class with the smallest entry in the gradient of the last layer's biases, the only
+    negative entry for a single image (Zhao et al. 2020); `soft` optimises class probabilities with the image (Zhu et
+    al. 2019). Without that gradient in the view, `read` acts like `soft`.
     """
 
     uses_prior: ClassVar[bool] = False  # whether the attack uses `View.prior`
 
-    evaluations: Count
-    starts: Count
-    goal: Annotated[float, Range(0, 1, open_high=True)]
+    evaluations: Count  # the most evaluations of loss and gradient from each start; a line search may take a few more
+    starts: Count  # the most starts
+    goal: Annotated[float, Range(0, 1, open_high=True)]  # the loss, relative to ‖observed‖², at which the attack ends
     label: Label
 
     @checked

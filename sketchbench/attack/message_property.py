@@ -42,21 +42,16 @@ class Updates(NamedTuple):
 class MessageProperty(Checked):
     """The attacker, and the messages for its training and its test.
 
-    Arguments:
-        classes: the classes of a batch with the property; a batch without it has images of all classes.
-        batch: images of a client's batch.
-        known: the number of messages, of training images, for training; half have the property.
-        tested: the number of messages, of test images, for the test; half have the property.
-        others: the number of batches of all classes from which the other clients of a sum draw, in training and test.
-        features: the largest number of features; longer messages are projected onto so many random directions.
+    `classes`: the classes of a batch with the property; a batch without it has images of all classes.
+    `others`: the number of batches of all classes from which the other clients of a sum draw, in training and test.
     """
 
     classes: NonEmptyList[Natural]
-    batch: Count
-    known: Several
-    tested: Several
+    batch: Count  # images of a client's batch
+    known: Several  # the number of messages, of training images, for training; half have the property
+    tested: Several  # the number of messages, of test images, for the test; half have the property
     others: Count
-    features: Count
+    features: Count  # the largest number of features; longer messages are projected onto so many random directions
 
     def updates(self, networks: DenseNetworks, clients: int, data: Dataset, random: np.random.Generator) -> Updates:
         """Return the updates behind the training messages, and then behind the test messages, in T networks. The first

@@ -134,22 +134,14 @@ class OrderAttack(Checked):
     It is the EM algorithm with Adam steps for the maximisation, while the standard deviations of numbers fall. A number
     has its value at the current image as its mean, and a share of its prior standard deviation. So each place counts by
     the certainty of its number. With equal deviations, a few large numbers would decide.
-
-    Arguments:
-        passes: of the forward and backward algorithm, >= 2.
-        steps: of Adam after each pass.
-        rate: of Adam, for the prior's standard normal coordinates.
-        draws: images of the prior from which the numbers' variation is estimated.
-        deviation: a number's first standard deviation, over the prior's.
-        last: the same in the last pass. It must not become so small that wrong places explain most numbers.
     """
 
-    passes: Several
-    steps: Count
-    rate: Positive
-    draws: Count
-    deviation: Positive
-    last: Positive
+    passes: Several  # of the forward and backward algorithm, >= 2
+    steps: Count  # of Adam after each pass
+    rate: Positive  # of Adam, for the prior's standard normal coordinates
+    draws: Count  # images of the prior from which the numbers' variation is estimated
+    deviation: Positive  # a number's first standard deviation, over the prior's
+    last: Positive  # the same in the last pass. It must not become so small that wrong places explain most numbers
 
     def run(self, seen: Tensor, possible: Possible, images: Images, pixels: int, seed: int) -> Tensor:
         """Reconstruct the images (T, pixels), in [0, 1], behind messages without noise.

@@ -105,23 +105,15 @@ class Target(NamedTuple):
 @dataclass(frozen=True)
 class StackedAttacks(Checked):
     """Attacks that reconstruct the images of all trials at once, by Adam; its learning rate falls to zero along a
-    cosine.
+    cosine. `rounds`: the most rounds for a step of `find_most_likely`; if there are more, each step takes others, at
+    random."""
 
-    Arguments:
-        steps: of Adam, from each start.
-        starts: of `match_gradients`; the first start is the most likely image.
-        stages: of `find_most_likely`; after each stage the noise variance is estimated from the misfit.
-        rounds: the most rounds for a step of `find_most_likely`; if there are more, each step takes others, at random.
-        pixel_rate: the initial learning rate for pixels in [0, 1].
-        prior_rate: the initial learning rate for standard normal coordinates of the prior.
-    """
-
-    steps: Count
-    starts: Count
-    stages: Count
+    steps: Count  # of Adam, from each start
+    starts: Count  # of `match_gradients`; the first start is the most likely image
+    stages: Count  # of `find_most_likely`; after each stage the noise variance is estimated from the misfit
     rounds: Count
-    pixel_rate: Positive
-    prior_rate: Positive
+    pixel_rate: Positive  # the initial learning rate for pixels in [0, 1]
+    prior_rate: Positive  # the initial learning rate for standard normal coordinates of the prior
 
     def run(self, target: Target) -> dict[Kind, Tensor]:
         """Return the reconstructions (T, n, pixels), in [0, 1], of each attack that applies.

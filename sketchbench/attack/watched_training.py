@@ -83,24 +83,16 @@ class Observations:
 
 @dataclass(frozen=True)
 class WatchedTraining(Checked):
-    """One training, plain or double-blind, and the observations of its attackers.
+    """One training, plain or double-blind, and the observations of its attackers. `family`: of the layers' sketches in
+    double-blind training; in plain training, at the same b/d, of the sketches of whole gradients in the protocols of
+    song2023 and tang2021."""
 
-    Arguments:
-        make: makes the network with layers sketched by `family`, or with plain layers for family=None.
-        family: of the layers' sketches in double-blind training; in plain training, at the same b/d, of the sketches of
-            whole gradients in the protocols of song2023 and tang2021.
-        kernels: backend of the sketches.
-        batches: the size of batches, and how many have the property.
-        phases: of the attack.
-        rate: learning rate of the clients.
-    """
-
-    make: MakeModel
+    make: MakeModel  # makes the network with layers sketched by `family`, or with plain layers for family=None
     family: Family
-    kernels: Kernels
-    batches: PropertyBatches
-    phases: Phases
-    rate: Positive
+    kernels: Kernels  # backend of the sketches
+    batches: PropertyBatches  # the size of batches, and how many have the property
+    phases: Phases  # of the attack
+    rate: Positive  # learning rate of the clients
 
     @checked
     def run(

@@ -31,16 +31,10 @@ LOST = 10.0  # factor over the loss at the start beyond which a training has div
 
 @dataclass(frozen=True)
 class Compression(Checked):
-    """The compression of gradients.
+    """The compression of gradients. `feedback`, `momentum`: as for `CompressedSensingSGD`."""
 
-    Arguments:
-        arms: the compressions d/b by case; the cases are `fiht` and `count_sketch`.
-        k: the number of entries of a step.
-        feedback, momentum: as for `CompressedSensingSGD`.
-    """
-
-    arms: dict[str, list[Positive]]
-    k: Count
+    arms: dict[str, list[Positive]]  # the compressions d/b by case; the cases are `fiht` and `count_sketch`
+    k: Count  # the number of entries of a step
     feedback: Feedback
     momentum: Momentum
 
@@ -78,29 +72,20 @@ class CompressedExperiment(Experiment[ServerState]):
     A training has diverged, and ends, when a gradient or loss is not finite, or the loss is ten times the first loss:
     the memory of error feedback only grows from there.
 
-    Arguments:
-        kernels: backend of the sketches.
-        seed: root of all randomness of this training.
-        data: the samples; training samples are augmented already.
-        judged: the training and test samples for loss and accuracies.
-        images: the most samples of either, the same in all rounds; None for all.
-        partition: deals the training samples out to the clients.
-        model: makes the network; a config of conf/model.
-        procedure, compression, arm: the training, and its compression of gradients.
-        rate: the learning rate η.
+    `procedure`, `compression`, `arm`: the training, and its compression of gradients.
     """
 
-    kernels: Kernels
-    seed: int
-    data: Dataset
-    judged: tuple[Split, Split]
-    images: Count | None
-    partition: MakeParts
-    model: MakeModel
+    kernels: Kernels  # backend of the sketches
+    seed: int  # root of all randomness of this training
+    data: Dataset  # the samples; training samples are augmented already
+    judged: tuple[Split, Split]  # the training and test samples for loss and accuracies
+    images: Count | None  # the most samples of either, the same in all rounds; None for all
+    partition: MakeParts  # deals the training samples out to the clients
+    model: MakeModel  # makes the network; a config of conf/model
     procedure: CompressedProcedure
     compression: Compression
     arm: Arm
-    rate: Positive
+    rate: Positive  # the learning rate η
 
     @cached_property
     def network(self) -> Network:

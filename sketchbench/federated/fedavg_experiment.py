@@ -78,28 +78,17 @@ class FedAvgExperiment(Experiment[Successive]):
     `error plain`, `cosine plain`: the same for a network without sketched layers, whose weights a client sees in full.
 
     A training never counts as diverged: a network with overflown weights is evaluated, too.
-
-    Arguments:
-        kernels: backend of the sketches; the network is trained on its device.
-        seed: root of all randomness of this training.
-        data: the samples.
-        partition: deals the training samples out to the clients.
-        model: makes the network; a config of conf/model.
-        family: of the sketches of the layers; None for a plain network.
-        procedure: of the training.
-        rate: the learning rate.
-        estimated: the rounds, from 1 on, after which a client's estimates are measured.
     """
 
-    kernels: Kernels
-    seed: int
-    data: Dataset
-    partition: MakeParts
-    model: MakeModel
-    family: Family | None
-    procedure: FedAvgProcedure
-    rate: Positive
-    estimated: Sequence[Natural] = ()
+    kernels: Kernels  # backend of the sketches; the network is trained on its device
+    seed: int  # root of all randomness of this training
+    data: Dataset  # the samples
+    partition: MakeParts  # deals the training samples out to the clients
+    model: MakeModel  # makes the network; a config of conf/model
+    family: Family | None  # of the sketches of the layers; None for a plain network
+    procedure: FedAvgProcedure  # of the training
+    rate: Positive  # the learning rate
+    estimated: Sequence[Natural] = ()  # the rounds, from 1 on, after which a client's estimates are measured
 
     def __post_init__(self) -> None:
         super().__post_init__()

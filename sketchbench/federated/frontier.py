@@ -70,21 +70,14 @@ def draw_round(sampling: Sampling, seed: int, number: int, trials: int, clients:
 
 @dataclass(frozen=True)
 class Federation:
-    """Clients with their records, and the networks' initial weights, in T trials.
+    """Clients with their records, and the networks' initial weights, in T trials. `train`, `test`: inputs, float32
+    (samples, p), and labels (samples,). Inputs are pixels, standardised by the mean and the standard deviation of all
+    pixels of all training images, which count as public."""
 
-    Arguments:
-        network: T networks, stacked.
-        start: initial weights, float32 (T, d).
-        records: indices of each client's training samples, (T, C, n).
-        taking_part: the number of clients in a round, drawn anew for each; C for all of them.
-        train, test: inputs, float32 (samples, p), and labels (samples,). Inputs are pixels, standardised by the mean
-            and the standard deviation of all pixels of all training images, which count as public.
-    """
-
-    network: StackedPerceptron | StackedNetwork
-    start: Array
-    records: NDArray[np.int64]
-    taking_part: int
+    network: StackedPerceptron | StackedNetwork  # T networks, stacked
+    start: Array  # initial weights, float32 (T, d)
+    records: NDArray[np.int64]  # indices of each client's training samples, (T, C, n)
+    taking_part: int  # the number of clients in a round, drawn anew for each; C for all of them
     train: tuple[Array, Array]
     test: tuple[Array, Array]
 

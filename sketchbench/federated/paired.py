@@ -38,28 +38,20 @@ MORE = 1e-6  # probability of larger batches, all clients' together, than intege
 class Rounds(Checked):
     """The settings of all trainings.
 
-    Arguments:
-        cases: names of the trained partitions.
-        taking_part: by case, the number of clients in a round, drawn anew for each; all clients for other cases.
-        batch: records in a client's batch; with privacy the expected number.
-        rounds: of a training.
-        judged: the number of rounds over which accuracies are averaged, because batches make single rounds noisy: the
-            last round, and others before it.
-        apart: rounds from one judged round to the next.
-        every: rounds from one check of the target accuracy to the next.
-        images: the number of random test images for accuracies; all if there are fewer.
-        stack: the number of trials trained at once, as memory allows.
+    `taking_part`: by case, the number of clients in a round, drawn anew for each; all clients for other cases.
+    `judged`: the number of rounds over which accuracies are averaged, because batches make single rounds noisy: the
+    last round, and others before it.
     """
 
-    cases: NonEmptyList[str]
+    cases: NonEmptyList[str]  # names of the trained partitions
     taking_part: dict[str, Count]
-    batch: Count
-    rounds: Count
+    batch: Count  # records in a client's batch; with privacy the expected number
+    rounds: Count  # of a training
     judged: Count
-    apart: Count
-    every: Count
-    images: Count
-    stack: Count
+    apart: Count  # rounds from one judged round to the next
+    every: Count  # rounds from one check of the target accuracy to the next
+    images: Count  # the number of random test images for accuracies; all if there are fewer
+    stack: Count  # the number of trials trained at once, as memory allows
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -31,17 +31,11 @@ class PeerRound(NamedTuple):
 
 @dataclass(frozen=True)
 class PeerToPeer(Checked):
-    """Linear models on a ring of nodes, with one gradient step on the squared loss per round.
+    """Linear models on a ring of nodes, with one gradient step on the squared loss per round."""
 
-    Arguments:
-        rounds: T.
-        rate: the learning rate η.
-        mixing: γ; the exchange is stable if 4γ times the largest squared singular value of every S is below 2.
-    """
-
-    rounds: Count
-    rate: Positive
-    mixing: Positive
+    rounds: Count  # T
+    rate: Positive  # the learning rate η
+    mixing: Positive  # γ; the exchange is stable if 4γ times the largest squared singular value of every S is below 2
 
     def run(self, weights: Numbers, features: Numbers, labels: Numbers, sketches: Sketches) -> Iterator[PeerRound]:
         """Train from weights (N, out, d) on each node's features (N, n, d) and labels (N, n, out); yield rounds 0 to T.

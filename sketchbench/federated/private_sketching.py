@@ -15,18 +15,12 @@ from sketchbench.privacy.sampling import Neighbours, Sampling
 @dataclass(frozen=True)
 class PrivateSketching(Checked):
     """Iterative sketching with local steps along the mean gradient of a batch plus N(0, σ² I). The noise consists of
-    float64 numbers from NumPy's generators: good for measuring, not for protecting real people.
+    float64 numbers from NumPy's generators: good for measuring, not for protecting real people. `bound`: ℓ, the norm to
+    which a record's gradient is clipped; finite, as no noise hides unbounded gradients."""
 
-    Arguments:
-        algorithm: iterative sketching, with its rates.
-        sampling: of each client's batches.
-        sigma: σ; 0 for no noise.
-        bound: ℓ, the norm to which a record's gradient is clipped; finite, as no noise hides unbounded gradients.
-    """
-
-    algorithm: IterativeSketching
-    sampling: Sampling
-    sigma: NonNegative
+    algorithm: IterativeSketching  # iterative sketching, with its rates
+    sampling: Sampling  # of each client's batches
+    sigma: NonNegative  # σ; 0 for no noise
     bound: Positive
 
     def run(self, objective: EmpiricalRisk, seed: int, key: int, *, trials: int, rounds: int) -> Iterator[Round]:

@@ -12,18 +12,12 @@ from sketchbench.learning.objective.empirical import EmpiricalRisk
 @dataclass(frozen=True)
 class Sampled(Checked):
     """Unbiased estimates of the clients' gradients, from samples drawn without replacement for every call and trial.
+    `clients`: the share of participating clients, at least one; gradients of m such clients are multiplied by N/m, all
+    others are 0."""
 
-    Arguments:
-        objective: of N clients with n records each.
-        random: the generator of the samples.
-        records: the share of its records that each client uses, at least one record.
-        clients: the share of participating clients, at least one; gradients of m such clients are multiplied by N/m,
-            all others are 0.
-    """
-
-    objective: EmpiricalRisk
-    random: np.random.Generator
-    records: Share
+    objective: EmpiricalRisk  # of N clients with n records each
+    random: np.random.Generator  # the generator of the samples
+    records: Share  # the share of its records that each client uses, at least one record
     clients: Share
 
     def __call__(self, w: Array) -> Array:

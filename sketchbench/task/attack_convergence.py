@@ -73,28 +73,19 @@ class AttackConvergence(Checked):
     - `recovered`: for bilinear losses, 1 - ‖x_t - x*‖²/‖x₀ - x*‖² after `recovery_rounds` safe steps. No attack
       recovers the part of x* that R hides, so that the exact mean is E rank(R)/d. `recovered_still`: the same for an
       attack that stays at x₀, a negative control.
-
-    Arguments:
-        trials: independent attacks of each case.
-        lipschitz: values of β.
-        batch: samples in the batch of the perceptron.
-        rounds: of the descent.
-        recovery_rounds: safe steps before `recovered` is measured.
-        points: about how many rounds of the descent have rows.
-        variation: ω of the residual layer.
     """
 
     family: Family
     known: Known
     kernels: Kernels
     seed: int
-    trials: Several
-    lipschitz: list[Positive]
-    batch: Count
-    rounds: Count
-    recovery_rounds: Count
-    points: Count
-    variation: Probability
+    trials: Several  # independent attacks of each case
+    lipschitz: list[Positive]  # values of β
+    batch: Count  # samples in the batch of the perceptron
+    rounds: Count  # of the descent
+    recovery_rounds: Count  # safe steps before `recovered` is measured
+    points: Count  # about how many rounds of the descent have rows
+    variation: Probability  # ω of the residual layer
 
     def __post_init__(self) -> None:
         super().__post_init__()

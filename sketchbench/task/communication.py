@@ -44,13 +44,7 @@ class Communication(Checked):
 
     If a trial diverges or misses the target, the ratios have the status `diverged`, and no mean.
 
-    Arguments:
-        theorem: its number in song2023.
-        factor: the step size with sketches, as a share of the theorem's largest.
-        rounds: the most rounds of the training without sketches.
-        target: the share of f(w⁰) - f* at which a training ends.
-        patience: a training with sketches has at most `patience` (1 + α) times the rounds without.
-        points: about how many rounds have a row `curve`.
+    `patience`: a training with sketches has at most `patience` (1 + α) times the rounds without.
     """
 
     family: Family
@@ -58,13 +52,13 @@ class Communication(Checked):
     kernels: Kernels
     seed: int
     objective: MakeObjective
-    theorem: str
-    factor: Share
+    theorem: str  # its number in song2023
+    factor: Share  # the step size with sketches, as a share of the theorem's largest
     trials: Several
-    rounds: Count
-    target: Probability
+    rounds: Count  # the most rounds of the training without sketches
+    target: Probability  # the share of f(w⁰) - f* at which a training ends
     patience: Annotated[float, Range(1)]
-    points: Count
+    points: Count  # about how many rounds have a row `curve`
 
     def run(self) -> list[Row]:
         objective = self.objective(kernels=self.kernels, seed=self.seed)

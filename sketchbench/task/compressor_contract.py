@@ -96,21 +96,15 @@ class CompressorContract(Checked):
             its steps scale.
         refusal: an update with NaN or infinity is accepted, or changes the memory.
         restart: after an update of zeros, nothing of other updates is sent for PATIENCE rounds.
-
-    Arguments:
-        layouts: of networks: the shapes of their parameters.
-        compressions: bytes of a float32 update over bytes of a message.
-        budget: the numbers of draws, vectors and trials.
-        tolerance: the relative error that float32 rounding may cause.
     """
 
     compressor: MakeCompressor
     kernels: Kernels
     seed: int
-    layouts: NonEmptyList[NonEmptyList[list[Natural]]]
-    compressions: NonEmptyList[Compression]
-    budget: Budget
-    tolerance: Positive
+    layouts: NonEmptyList[NonEmptyList[list[Natural]]]  # of networks: the shapes of their parameters
+    compressions: NonEmptyList[Compression]  # bytes of a float32 update over bytes of a message
+    budget: Budget  # the numbers of draws, vectors and trials
+    tolerance: Positive  # the relative error that float32 rounding may cause
 
     def run(self) -> list[Row]:
         """Measure all sizes; return the rows of counts, then of means."""

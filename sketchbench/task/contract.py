@@ -65,20 +65,16 @@ class Contract(Checked):
 
     Sizes that the family refuses (by any ValueError) are left out.
 
-    Arguments:
-        sizes: pairs [d, b] beside the family's own size. The first accepted size gets most of the operators.
-        operators: the number of operators at that size.
-        fewer: the most operators at each other size.
-        rate: the probability of a broken operator that is to be excluded.
+    `sizes`: pairs [d, b] beside the family's own size. The first accepted size gets most of the operators.
     """
 
     family: Family
     kernels: Kernels
     seed: int
     sizes: NonEmptyList[NonEmptyList[Count]]
-    operators: Several
-    fewer: Several
-    rate: Share
+    operators: Several  # the number of operators at that size
+    fewer: Several  # the most operators at each other size
+    rate: Share  # the probability of a broken operator that is to be excluded
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -35,24 +35,17 @@ class Decoders(Checked):
         decoder; bound: 1/2, for a probability.
         control_behind: the same for a recovery of nothing, a negative control.
         difference, by other decoder: mean of the recovery's relative error minus the decoder's.
-
-    Arguments:
-        trials: number of signals.
-        k: large entries of a signal, and recovered entries.
-        noise: standard deviation of the noise in every entry of a signal.
-        applications: limits on the number of applications of Φ and Φᵀ.
-        penalties: of the LASSO, in units of ½‖y - Φx‖².
     """
 
     family: Family
     recovery: MakeRecovery
     kernels: Kernels
     seed: int
-    trials: Several
-    k: Count
-    noise: NonNegative
-    applications: NonEmptyList[Count]
-    penalties: NonEmptyList[Positive]
+    trials: Several  # number of signals
+    k: Count  # large entries of a signal, and recovered entries
+    noise: NonNegative  # standard deviation of the noise in every entry of a signal
+    applications: NonEmptyList[Count]  # limits on the number of applications of Φ and Φᵀ
+    penalties: NonEmptyList[Positive]  # of the LASSO, in units of ½‖y - Φx‖²
 
     def run(self) -> list[Row]:
         sketch = trials.fixed_operator(self.family, self.kernels, self.seed, "decoders")

@@ -41,21 +41,16 @@ class Descent(Checked):
     `momentum`: the factor by which E‖w‖² falls in a round in the long run, with the step (1 - m)/(1 + α); bound: 1.
     `momentum full`: with the step of Theorem E.1 without momentum, 1/(1 + α), a near miss.
 
-    Arguments:
-        d: length of x.
-        conditions: condition numbers of A, whose eigenvalues are evenly spread from 1 to the condition number.
-        steps: of a run.
-        momenta: values of m.
-        variances: values of α.
+    `conditions`: condition numbers of A, whose eigenvalues are evenly spread from 1 to the condition number.
     """
 
     seed: int
-    d: Count
+    d: Count  # length of x
     conditions: NonEmptyList[Annotated[float, Range(1)]]
     trials: Several
-    steps: Count
-    momenta: NonEmptyList[Probability]
-    variances: NonEmptyList[Positive]
+    steps: Count  # of a run
+    momenta: NonEmptyList[Probability]  # values of m
+    variances: NonEmptyList[Positive]  # values of α
 
     def run(self) -> list[Row]:
         ellipsoids = {f"condition {condition:g}": descent.Ellipsoid(condition) for condition in self.conditions}

@@ -84,15 +84,6 @@ class DoubleBlindClient(Checked):
     - `accuracy`: mean accuracy on test images of a network of this variant after `training`, through the sketch if it
       is fixed, for any number of clients.
     - `accuracy_loss`: the accuracy that the variant loses to `plain` in the same trial; bound: `allowed`.
-
-    Arguments:
-        sketching: of layers.
-        variants: by name.
-        plain: the name of the variant that others are compared with.
-        clients: m >= 2, the numbers of clients.
-        training: of the networks whose accuracy is measured.
-        least: the lead from which on an image counts as visible, in dB.
-        allowed: accuracy that a variant may lose.
     """
 
     kernels: Kernels
@@ -100,13 +91,13 @@ class DoubleBlindClient(Checked):
     dataset: MakeDataset
     model: MakeModel
     attacks: StackedAttacks
-    sketching: Sketching
-    variants: dict[str, Variant]
-    plain: str
-    clients: NonEmptyList[Several]
-    training: Training
-    least: Positive
-    allowed: Probability
+    sketching: Sketching  # of layers
+    variants: dict[str, Variant]  # by name
+    plain: str  # the name of the variant that others are compared with
+    clients: NonEmptyList[Several]  # m >= 2, the numbers of clients
+    training: Training  # of the networks whose accuracy is measured
+    least: Positive  # the lead from which on an image counts as visible, in dB
+    allowed: Probability  # accuracy that a variant may lose
     trials: Several
 
     def __post_init__(self) -> None:

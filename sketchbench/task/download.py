@@ -24,9 +24,6 @@ class Download(Checked):
         message: the sent step, values with their places.
         values: the nonzero values of the step alone.
         whole: all weights.
-
-    Arguments:
-        k: entries of a step.
     """
 
     family: Family
@@ -35,7 +32,7 @@ class Download(Checked):
     seed: int
     objective: MakeObjective
     rounds: Count
-    k: Count
+    k: Count  # entries of a step
 
     def run(self) -> list[Row]:
         objective = self.objective(kernels=self.kernels, seed=self.seed)

@@ -49,12 +49,6 @@ class FeedbackBound(Checked):
     sp(p(t)).
     `tail_constant`, `noise_constant`: C_s and C_n of Lemma 2, from `probes` signals of each kind that no run contains
     (see `task.probes`).
-
-    Arguments:
-        k: entries of a step.
-        channel_noise: standard deviation of the noise in every entry that the server receives.
-        gamma: γ of condition (7).
-        probes: number of signals of each kind, for the constants.
     """
 
     family: Family
@@ -64,10 +58,10 @@ class FeedbackBound(Checked):
     objective: MakeObjective
     trials: Several
     rounds: Count
-    k: Count
-    channel_noise: NonNegative
-    gamma: Probability
-    probes: Count
+    k: Count  # entries of a step
+    channel_noise: NonNegative  # standard deviation of the noise in every entry that the server receives
+    gamma: Probability  # γ of condition (7)
+    probes: Count  # number of signals of each kind, for the constants
 
     def run(self) -> list[Row]:
         objective = self.objective(kernels=self.kernels, seed=self.seed)

@@ -32,10 +32,6 @@ class FeedbackIdentity(Checked):
     `target`: of z from Φp + ηw.
     `virtual`: of the step of Φx̃ = Φx - ε from -ηΦg, as in the proof of Theorem 1 (case `printed`), or from -ηΦ(g +
     (Q/d)Φᵀw) (case `corrected`).
-
-    Arguments:
-        k: entries of a step.
-        channel_noise: standard deviation of the noise w in every entry that the server receives.
     """
 
     family: Family
@@ -45,8 +41,8 @@ class FeedbackIdentity(Checked):
     objective: MakeObjective
     trials: Several
     rounds: Count
-    k: Count
-    channel_noise: NonNegative
+    k: Count  # entries of a step
+    channel_noise: NonNegative  # standard deviation of the noise w in every entry that the server receives
 
     def run(self) -> list[Row]:
         objective = self.objective(kernels=self.kernels, seed=self.seed)

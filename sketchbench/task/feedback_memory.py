@@ -121,24 +121,18 @@ class FeedbackMemory(Checked):
     `largest`: the number of trials in which this ratio exceeds the limit (bound), and the largest ratio of all rounds.
     `beyond`, `within`: the number of trials that exceed the limit or not; bound: 1/2, for a probability.
     `over`: mean of the round in which the limit is exceeded, if all trials exceed it.
-
-    Arguments:
-        batch: samples of a gradient, drawn with replacement.
-        rate: learning rate η.
-        arms: the compressors.
-        points: about how many rounds have rows.
     """
 
     kernels: Kernels
     seed: int
     dataset: MakeDataset
     model: MakeModel
-    batch: Count
-    rate: Positive
+    batch: Count  # samples of a gradient, drawn with replacement
+    rate: Positive  # learning rate η
     rounds: Count
     trials: Several
-    arms: Arms
-    points: Count
+    arms: Arms  # the compressors
+    points: Count  # about how many rounds have rows
 
     def run(self) -> list[Row]:
         data = self.dataset()

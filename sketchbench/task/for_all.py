@@ -36,20 +36,15 @@ class ForAll(Checked):
         c_1: mean of the smallest C₁ with error <= C₁/√k ‖x - x^[m]‖₁, for k + 1 equal entries or a dense tail, the
             larger of both; m = k (case `printed`), or m = k/2 (case `corrected`): Appendix D for 2m nonzeros.
         tail_constant, noise_constant: C_s and C_n of Lemma 2, see `task.probes`.
-
-    Arguments:
-        trials: number of signals of each kind.
-        k: recovered entries, an even number below d.
-        gamma: γ of condition (7).
     """
 
     family: Family
     recovery: MakeRecovery
     kernels: Kernels
     seed: int
-    trials: Several
-    k: Several
-    gamma: Probability
+    trials: Several  # number of signals of each kind
+    k: Several  # recovered entries, an even number below d
+    gamma: Probability  # γ of condition (7)
 
     def run(self) -> list[Row]:
         """Recover all signals; return the rows. Raises ValueError for a k that is odd or not below d."""

@@ -26,20 +26,15 @@ class ForEach(Checked):
         fixed: one signal x with k large entries, independent of Φ.
         chosen: for each Φ a signal with large entries at coordinate 0 and at the k - 1 coordinates that share most of
             its measurements.
-
-    Arguments:
-        trials: number of operators.
-        k: large entries of the signal, and recovered entries.
-        excess: ς.
     """
 
     family: Family
     recovery: MakeRecovery
     kernels: Kernels
     seed: int
-    trials: Several
-    k: Count
-    excess: Positive
+    trials: Several  # number of operators
+    k: Count  # large entries of the signal, and recovered entries
+    excess: Positive  # ς
 
     def run(self) -> list[Row]:
         """Draw the operators, and recover both signals; return the two rows. Raises ValueError for k > d."""

@@ -43,25 +43,18 @@ class FrontierCost(Checked):
     that does it. If the compressor refuses the budget (see `compressor.budget`), there is a single row `client_time`
     with the status `refused`.
 
-    Arguments:
-        compressor: makes the compressor from `layout` and `limit`.
-        compression: bytes of an update over bytes that a client may send.
-        budgets: all compressions of the study; `at_budget` refuses messages that also fit a smaller budget.
-        layers: numbers of inputs, hidden units and classes of the perceptron.
-        clients: of a round.
-        batch: records in the batch of a client.
-        trials: the number of timed rounds, after one that is not timed.
+    `budgets`: all compressions of the study; `at_budget` refuses messages that also fit a smaller budget.
     """
 
-    compressor: MakeCompressor
+    compressor: MakeCompressor  # makes the compressor from `layout` and `limit`
     kernels: Kernels
     seed: int
-    compression: Positive
+    compression: Positive  # bytes of an update over bytes that a client may send
     budgets: NonEmptyList[Positive]
-    layers: NonEmptyList[Count]
-    clients: Count
-    batch: Count
-    trials: Several
+    layers: NonEmptyList[Count]  # numbers of inputs, hidden units and classes of the perceptron
+    clients: Count  # of a round
+    batch: Count  # records in the batch of a client
+    trials: Several  # the number of timed rounds, after one that is not timed
 
     def run(self) -> list[Row]:
         """Time the rounds; return the five rows."""

@@ -110,17 +110,10 @@ class FrontierLeakage(Checked):
 
     If messages don't add up, the sum has a single row `psnr` with the status `refused`; if the compressor refuses the
     budget (see `compressor.budget`), so has the whole task.
-
-    Arguments:
-        compressor: makes the compressor from `layout` and `limit`.
-        compression: bytes of the dense float32 update over bytes of the budget.
-        rounds: by place, the numbers of observed rounds, ascending from 1.
-        choosing: trials that choose the attack.
-        trials: judged trials.
     """
 
-    compressor: MakeCompressor
-    compression: Positive
+    compressor: MakeCompressor  # makes the compressor from `layout` and `limit`
+    compression: Positive  # bytes of the dense float32 update over bytes of the budget
     kernels: Kernels
     seed: int
     dataset: MakeDataset
@@ -129,9 +122,9 @@ class FrontierLeakage(Checked):
     attacks: StackedAttacks
     inference: MessageProperty
     judging: LeakageJudging
-    rounds: dict[str, list[Count]]
-    choosing: Several
-    trials: Several
+    rounds: dict[str, list[Count]]  # by place, the numbers of observed rounds, ascending from 1
+    choosing: Several  # trials that choose the attack
+    trials: Several  # judged trials
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -70,9 +70,7 @@ class Assessment(Checked):
 @dataclass(frozen=True)
 class ImageInversion(Checked, Repeated):
     """An attack on views of `trials` training steps, each with random weights and a test image, and on `control`. The
-    control is a view of the same steps without a defence.
-
-    Rows by `case`, the name of the view or `control`:
+    control is a view of the same steps without a defence. Rows by `case`, the name of the view or `control`:
 
     - `mse`, `psnr` (dB), `ssim`: means over the reconstructions; also of the mean training image (case `mean image`).
     - `evaluations`, `starts`: mean numbers of gradient evaluations over all starts, and of starts.
@@ -92,25 +90,18 @@ class ImageInversion(Checked, Repeated):
     for `better` and `hidden`, is better than the mean image: if it is small, the attack is too weak to judge a defence.
 
     A run can stop between trials when its time limit has passed, but not within a trial.
-
-    Arguments:
-        family: of the protocols' sketches.
-        control: makes the view without a defence.
-        views: make the views, by name.
-        trials: number of training steps.
-        assessment: the thresholds of the counts.
     """
 
-    family: Family
+    family: Family  # of the protocols' sketches
     kernels: Kernels
     seed: int
     dataset: MakeDataset
     model: MakeModel
     attack: Inversion
-    control: MakeView
-    views: dict[str, MakeView]
-    trials: Several
-    assessment: Assessment
+    control: MakeView  # makes the view without a defence
+    views: dict[str, MakeView]  # make the views, by name
+    trials: Several  # number of training steps
+    assessment: Assessment  # the thresholds of the counts
     course: Course = field(default=WHOLE, kw_only=True)
 
     def __post_init__(self) -> None:

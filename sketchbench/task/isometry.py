@@ -29,17 +29,13 @@ class Isometry(Checked):
         isometry: mean of δ_S of random supports; bound: the formula of tang2021 Proposition 1, with the constant 1, as
             the paper gives none.
         constant: mean of the largest of the three δ_S over that formula, a lower bound of its constant.
-
-    Arguments:
-        trials: number of operators.
-        k: number of coordinates in a support.
     """
 
     family: Family
     kernels: Kernels
     seed: int
-    trials: Several
-    k: Count
+    trials: Several  # number of operators
+    k: Count  # number of coordinates in a support
 
     def __post_init__(self) -> None:
         super().__post_init__()

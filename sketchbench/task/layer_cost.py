@@ -41,19 +41,14 @@ class LayerCost(Checked):
         slower: the number of repetitions in which the pass is not faster than the plain layer's; bound: 1/2, for a
             probability.
         seconds: mean over the repetitions of the run time, over that of the plain layer.
-
-    Arguments:
-        outputs: of the layer.
-        batches: numbers of samples in a batch.
-        repetitions: of each measurement of time.
     """
 
     family: Family
     kernels: Kernels
     seed: int
-    outputs: Count
-    batches: NonEmptyList[Count]
-    repetitions: Several
+    outputs: Count  # of the layer
+    batches: NonEmptyList[Count]  # numbers of samples in a batch
+    repetitions: Several  # of each measurement of time
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -128,31 +128,21 @@ class LeakageLimits(Checked):
       messages; bound: NEGLIGIBLE.
     - `accuracy`: mean accuracy of the networks on the test images.
     - `read`: the number of trials in which the label was read rightly, if labels are read.
-
-    Arguments:
-        compressor: makes the compressor from `layout` and `limit`.
-        compression: bytes of the dense float32 update over bytes of the budget.
-        conditions: by name.
-        training: of the networks.
-        local_rate: the learning rate of local steps.
-        least: the lead from which on an image counts as visible, in dB.
-        choosing: trials that choose the attack.
-        trials: judged trials.
     """
 
-    compressor: MakeCompressor
-    compression: Positive
+    compressor: MakeCompressor  # makes the compressor from `layout` and `limit`
+    compression: Positive  # bytes of the dense float32 update over bytes of the budget
     kernels: Kernels
     seed: int
     dataset: MakeDataset
     model: MakeModel
     attacks: StackedAttacks
-    conditions: dict[str, Condition]
-    training: Training
-    local_rate: Positive
-    least: Positive
-    choosing: Several
-    trials: Several
+    conditions: dict[str, Condition]  # by name
+    training: Training  # of the networks
+    local_rate: Positive  # the learning rate of local steps
+    least: Positive  # the lead from which on an image counts as visible, in dB
+    choosing: Several  # trials that choose the attack
+    trials: Several  # judged trials
 
     def run(self) -> list[Row]:
         rows = [row for name, condition in self.conditions.items() for row in self._rows(name, condition)]

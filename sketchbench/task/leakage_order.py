@@ -37,27 +37,19 @@ class LeakageOrder(Checked):
       bound: 1/2. `given_away`: the number with a lead above `certain`. `picture`: the images of the first trials.
     - `class mean`: its `psnr`, in dB. `original`: `picture`.
     - `gradient`: `loss`, the share of ‖x‖² of a client's update that its decoded message loses.
-
-    Arguments:
-        compressor: makes the compressor from `layout` and `limit`.
-        compression: bytes of the dense float32 update over bytes of the budget.
-        least: the lead from which on an image counts as visible, in dB.
-        certain: the lead that no guess has, in dB.
-        pictures: the number of trials whose images are kept.
-        trials: each with a network and an image.
     """
 
-    compressor: MakeCompressor
-    compression: Positive
+    compressor: MakeCompressor  # makes the compressor from `layout` and `limit`
+    compression: Positive  # bytes of the dense float32 update over bytes of the budget
     kernels: Kernels
     seed: int
     dataset: MakeDataset
     model: MakeModel
     attack: OrderAttack
-    least: Positive
-    certain: Positive
-    pictures: Natural
-    trials: Several
+    least: Positive  # the lead from which on an image counts as visible, in dB
+    certain: Positive  # the lead that no guess has, in dB
+    pictures: Natural  # the number of trials whose images are kept
+    trials: Several  # each with a network and an image
 
     def run(self) -> list[Row]:
         scene = draw_scene(self.dataset(), self.model, self._judged, CLIENTS, self.trials)

@@ -27,12 +27,6 @@ class LocalLemmas(Checked):
     steps, and the number of trials in which it exceeds the bound 1 (see `theory.local_steps`).
     `difference`, at about `points` rounds: the two sides of Lemma F.6 at the end of a round, where the sketch enters:
     mean of ‖w - w*‖² minus the lemma's bound; bound: 0.
-
-    Arguments:
-        trials: independent runs, which differ in their sketches.
-        rounds: of a run.
-        local_steps: K, local steps of a round.
-        points: about how many rounds have a row `difference`.
     """
 
     family: Family
@@ -40,10 +34,10 @@ class LocalLemmas(Checked):
     kernels: Kernels
     seed: int
     objective: MakeObjective
-    trials: Several
-    rounds: Count
-    local_steps: Count
-    points: Count
+    trials: Several  # independent runs, which differ in their sketches
+    rounds: Count  # of a run
+    local_steps: Count  # K, local steps of a round
+    points: Count  # about how many rounds have a row `difference`
 
     def run(self) -> list[Row]:
         objective = self.objective(kernels=self.kernels, seed=self.seed)

@@ -35,26 +35,18 @@ class MessageError(Checked):
         error_larger: the number of trials in which the ratio exceeds 1; bound: 1/2.
 
     If the compressor refuses a budget, it has a single row `error` with the status `refused`.
-
-    Arguments:
-        compressor: makes the compressor from `layout` and `limit`.
-        reference: makes the compressor to compare with.
-        compressions: bytes of the dense float32 update over bytes that a client may send.
-        partition: deals records out to the clients.
-        batch: records of a client's gradient.
-        trials: each with weights, a partition, batches and messages.
     """
 
-    compressor: MakeCompressor
-    reference: MakeCompressor
-    compressions: NonEmptyList[Positive]
+    compressor: MakeCompressor  # makes the compressor from `layout` and `limit`
+    reference: MakeCompressor  # makes the compressor to compare with
+    compressions: NonEmptyList[Positive]  # bytes of the dense float32 update over bytes that a client may send
     kernels: Kernels
     seed: int
     dataset: MakeDataset
     model: MakeModel
-    partition: MakeParts
-    batch: Count
-    trials: Several
+    partition: MakeParts  # deals records out to the clients
+    batch: Count  # records of a client's gradient
+    trials: Several  # each with weights, a partition, batches and messages
 
     def run(self) -> list[Row]:
         roots = [seeds.key(self.seed, task="message error", trial=number) for number in range(self.trials)]

@@ -43,19 +43,14 @@ class NoisePlacement(Checked):
             N(0, σ² I), and `halved`, with half of σ before the sketch.
         noise (case `after`): the power of the noise in desketched releases, E‖Rᵀ noise‖² given R, after over before,
         which is ‖R‖² ‖R‖_F²/‖RᵀR‖_F²: its mean, and the number of trials in which it exceeds 1.
-
-    Arguments:
-        trials: releases in each world, an even number; the first half chooses the attacker's threshold.
-        epsilon: the accounted ε.
-        delta: δ.
     """
 
     family: Family
     kernels: Kernels
     seed: int
-    trials: Several
-    epsilon: Positive
-    delta: Probability
+    trials: Several  # releases in each world, an even number; the first half chooses the attacker's threshold
+    epsilon: Positive  # the accounted ε
+    delta: Probability  # δ
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -84,32 +84,21 @@ class NoisyLeakage(Checked):
     - `retained`: the found share minus κ, over 1 - κ: 0 for a guess, 1 if all are found; bound: `allowed`.
 
     The column `positive_control` has the number of trials in which the image is found without noise.
-
-    Arguments:
-        compressor: makes the compressor from `layout` and `limit`, which must not compress.
-        compression: bytes of the dense float32 update over bytes of the budget.
-        attacks: for `inverted`.
-        releases: by name.
-        privacy: of messages.
-        candidates: test images of the victim's class.
-        allowed: bound of `retained`.
-        networks: with random weights and candidates.
-        trials: all trials, in equal numbers for each network, each with its own victim and noise.
     """
 
-    compressor: MakeCompressor
-    compression: Positive
+    compressor: MakeCompressor  # makes the compressor from `layout` and `limit`, which must not compress
+    compression: Positive  # bytes of the dense float32 update over bytes of the budget
     kernels: Kernels
     seed: int
     dataset: MakeDataset
     model: MakeModel
-    attacks: StackedAttacks
-    releases: dict[str, Release]
-    privacy: Privacy
-    candidates: Several
-    allowed: Probability
-    networks: Count
-    trials: Several
+    attacks: StackedAttacks  # for `inverted`
+    releases: dict[str, Release]  # by name
+    privacy: Privacy  # of messages
+    candidates: Several  # test images of the victim's class
+    allowed: Probability  # bound of `retained`
+    networks: Count  # with random weights and candidates
+    trials: Several  # all trials, in equal numbers for each network, each with its own victim and noise
 
     def __post_init__(self) -> None:
         super().__post_init__()

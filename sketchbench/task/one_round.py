@@ -27,10 +27,6 @@ class OneRound(Checked):
     operator that sketched desketches the server's answer; `line 9`, when another operator desketches it, as in the
     paper's listing: a negative control.
     `change`, by `reading`: mean of f(w¹) - f(w⁰); bound: that of Lemma G.1, `printed` or `derived`, for the exact α.
-
-    Arguments:
-        factor: the step size, as a share of the largest that Theorem G.2 allows.
-        local_steps: K, local steps of the round.
     """
 
     family: Family
@@ -39,8 +35,8 @@ class OneRound(Checked):
     seed: int
     objective: MakeObjective
     trials: Several
-    factor: Share
-    local_steps: Count
+    factor: Share  # the step size, as a share of the largest that Theorem G.2 allows
+    local_steps: Count  # K, local steps of the round
 
     def run(self) -> list[Row]:
         objective = self.objective(kernels=self.kernels, seed=self.seed)

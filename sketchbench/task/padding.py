@@ -28,21 +28,15 @@ class Padding(Checked):
         relative_error: for both supports, the mean of ‖x - x̂‖² / ‖x‖².
         wasted: for both supports, the mean share of the k entries that the recovery chose in the padding.
         ratio: mean of the relative error with `true` over that with `padded`; bound: that of `signals`.
-
-    Arguments:
-        recovery: FIHT or IHT, which have a parameter `support`.
-        trials: number of signals of each kind.
-        k: nonzeros of a sparse signal, and recovered entries.
-        signals: the bound of the ratio by kind of signals (see `signals.draw`).
     """
 
     family: Family
-    recovery: MakeRecovery
+    recovery: MakeRecovery  # FIHT or IHT, which have a parameter `support`
     kernels: Kernels
     seed: int
-    trials: Several
-    k: Count
-    signals: Annotated[dict[Kind, Positive], NonEmpty]
+    trials: Several  # number of signals of each kind
+    k: Count  # nonzeros of a sparse signal, and recovered entries
+    signals: Annotated[dict[Kind, Positive], NonEmpty]  # the bound of the ratio by kind of signals (see `signals.draw`)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -61,21 +61,15 @@ class PeerToPeerLearning(Checked):
     `inverse_error`, by `case`: mean of 1/error, and the number of trials in which it exceeds 1, so that Δ̂ is nearer to
     Δ than 0 is.
     `loss`, by `case` (`sketched` or `plain`): mean loss of all nodes, over the first loss.
-
-    Arguments:
-        family: of S.
-        points: about how many rounds have rows.
-        ring: nodes and data.
-        learning: the algorithm.
     """
 
-    family: Family
+    family: Family  # of S
     kernels: Kernels
     seed: int
     trials: Several
-    points: Count
-    ring: Ring
-    learning: peer_to_peer.PeerToPeer
+    points: Count  # about how many rounds have rows
+    ring: Ring  # nodes and data
+    learning: peer_to_peer.PeerToPeer  # the algorithm
 
     def run(self) -> list[Row]:
         shown = shown_rounds(self.learning.rounds, self.points)

@@ -33,12 +33,8 @@ class Prescribed(Checked):
     `excess_step`, for b < d: bound: f - f* of the same training without sketches, after as many bits.
     `excess_bits`, for b < d: the same, but with the largest step of Theorem E.1 or E.2 without sketches.
 
-    Arguments:
-        theorem: F.8 or F.10.
-        alpha: the variance parameter of the steps, `claimed` or `exact`.
-        targets: values of ε, in units of the threshold at which the regime changes, σ²/((1 + α)²L) for F.8 and σ²/(16(1
-            + α)²μ) for F.10; the heterogeneity σ² of the clients must be above 0.
-        local_steps: K, local steps of a round; 1 in the proof of F.10, and any in that of F.8.
+    `targets`: values of ε, in units of the threshold at which the regime changes, σ²/((1 + α)²L) for F.8 and σ²/(16(1 +
+    α)²μ) for F.10; the heterogeneity σ² of the clients must be above 0.
     """
 
     family: Family
@@ -46,11 +42,11 @@ class Prescribed(Checked):
     kernels: Kernels
     seed: int
     objective: MakeObjective
-    theorem: str
-    alpha: Alpha
+    theorem: str  # F.8 or F.10
+    alpha: Alpha  # the variance parameter of the steps, `claimed` or `exact`
     targets: NonEmptyList[Positive]
     trials: Several
-    local_steps: Count
+    local_steps: Count  # K, local steps of a round; 1 in the proof of F.10, and any in that of F.8
 
     def run(self) -> list[Row]:
         corollary = COROLLARIES[choose("theorem", self.theorem, COROLLARIES)]

@@ -29,30 +29,18 @@ class PrivacyAccounting(Checked):
         sigma: the smallest σ with which each of `epsilons` holds after the last round.
     An accountant without a theorem for the sampling has one row `epsilon` with the status `refused`, and the reason; so
     has each number that is too small for an accountant.
-
-    Arguments:
-        accountants: names of `privacy.accountant.ACCOUNTANTS`.
-        multipliers: noise multipliers, σ over the sensitivity, by sampling.
-        rounds: numbers of rounds T, in ascending order.
-        local_steps: private steps of a round, K.
-        batch: samples of a batch that is not full.
-        records: records of a client.
-        clients: number of clients.
-        bound: largest norm of a record's gradient, ℓ.
-        delta: δ of the whole training.
-        epsilons: values of ε for which σ is computed; may be empty.
     """
 
-    accountants: NonEmptyList[str]
-    multipliers: Annotated[dict[Kind, Positive], NonEmpty]
-    rounds: NonEmptyList[Count]
-    local_steps: Count
-    batch: Count
-    records: Count
-    clients: Count
-    bound: Positive
-    delta: Probability
-    epsilons: list[Positive]
+    accountants: NonEmptyList[str]  # names of `privacy.accountant.ACCOUNTANTS`
+    multipliers: Annotated[dict[Kind, Positive], NonEmpty]  # noise multipliers, σ over the sensitivity, by sampling
+    rounds: NonEmptyList[Count]  # numbers of rounds T, in ascending order
+    local_steps: Count  # private steps of a round, K
+    batch: Count  # samples of a batch that is not full
+    records: Count  # records of a client
+    clients: Count  # number of clients
+    bound: Positive  # largest norm of a record's gradient, ℓ
+    delta: Probability  # δ of the whole training
+    epsilons: list[Positive]  # values of ε for which σ is computed; may be empty
 
     def __post_init__(self) -> None:
         super().__post_init__()

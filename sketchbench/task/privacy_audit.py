@@ -72,25 +72,17 @@ class PrivacyAudit(Checked):
     - `audit`, for each δ: numbers of hits and false alarms, and the distance of the worlds' mean statistics (`shift`,
       in standard deviations); value: the ε that they prove with confidence 99.9 %; bound: the accounted ε.
     - `visible`: mean of the part of the canary's norm that the sketches show (`Evidence.visible`).
-
-    Arguments:
-        trials: trainings in each world, an even number.
-        samplings: the accountant's name by sampling of batches.
-        training: the audited training.
-        epsilon: to which the noise is calibrated.
-        deltas: values of δ.
-        noises: factors of σ.
     """
 
     family: Family
     kernels: Kernels
     seed: int
-    trials: Several
-    samplings: dict[Kind, str]
-    training: AuditedTraining
-    epsilon: Positive
-    deltas: list[Probability]
-    noises: list[NonNegative]
+    trials: Several  # trainings in each world, an even number
+    samplings: dict[Kind, str]  # the accountant's name by sampling of batches
+    training: AuditedTraining  # the audited training
+    epsilon: Positive  # to which the noise is calibrated
+    deltas: list[Probability]  # values of δ
+    noises: list[NonNegative]  # factors of σ
 
     def __post_init__(self) -> None:
         super().__post_init__()

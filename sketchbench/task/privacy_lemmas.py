@@ -45,24 +45,15 @@ class PrivacyLemmas(Checked):
     And one row with another value:
         constant (Theorem 6.2): the least factor of Lemma H.7's σ² with which a training with batches of one record is
         as private as claimed; the paper has σ² = O(log(1/δ) ℓ²/ε²). Bound: CONSTANT.
-
-    Arguments:
-        epsilons: ε of one release.
-        deltas: δ of one release.
-        steps: numbers of composed releases, T K for training.
-        long: further numbers of steps, for training alone.
-        local_steps: local steps of a round, K.
-        batches: sizes of a batch.
-        records: records of a client.
     """
 
-    epsilons: NonEmptyList[Positive]
-    deltas: NonEmptyList[Probability]
-    steps: NonEmptyList[Count]
-    long: list[Count]
-    local_steps: NonEmptyList[Count]
-    batches: NonEmptyList[Count]
-    records: Count
+    epsilons: NonEmptyList[Positive]  # ε of one release
+    deltas: NonEmptyList[Probability]  # δ of one release
+    steps: NonEmptyList[Count]  # numbers of composed releases, T K for training
+    long: list[Count]  # further numbers of steps, for training alone
+    local_steps: NonEmptyList[Count]  # local steps of a round, K
+    batches: NonEmptyList[Count]  # sizes of a batch
+    records: Count  # records of a client
 
     def run(self) -> list[Row]:
         """Compute; return the rows of each lemma in turn."""

@@ -55,15 +55,8 @@ class PrivateTraining(Checked):
     `accuracy`: mean accuracy on held-out samples.
     `start`: f(w⁰) - f*; bound: that of `excess`. A negative control: a run that does not move must not meet the bound.
 
-    Arguments:
-        sampling: makes the sampling of batches, from the number of a client's records.
-        alpha: the sketch's variance parameter for step and bounds: `claimed` by its config, or `exact`.
-        privacy: ε, δ and the noise.
-        clip: ℓ, the norm to which records' gradients are clipped; no bounds are then known. None uses the objective's
-            own bound, and clips nothing.
-        rounds: the most rounds.
-        progress: the share of the gap that runs without noise must close; None trains for all rounds.
-        trials: runs of each kind.
+    `clip`: ℓ, the norm to which records' gradients are clipped; no bounds are then known. None uses the objective's own
+    bound, and clips nothing.
     """
 
     family: Family
@@ -71,13 +64,13 @@ class PrivateTraining(Checked):
     kernels: Kernels
     seed: int
     objective: Callable[..., Logistic]
-    sampling: Callable[..., Sampling]
-    alpha: Alpha
-    privacy: Privacy
+    sampling: Callable[..., Sampling]  # makes the sampling of batches, from the number of a client's records
+    alpha: Alpha  # the sketch's variance parameter for step and bounds: `claimed` by its config, or `exact`
+    privacy: Privacy  # ε, δ and the noise
     clip: Positive | None
-    rounds: Count
-    progress: Share | None
-    trials: Several
+    rounds: Count  # the most rounds
+    progress: Share | None  # the share of the gap that runs without noise must close; None trains for all rounds
+    trials: Several  # runs of each kind
 
     def run(self) -> list[Row]:
         """Train; return the rows of the case `none`, then of each ε and factor of the noise in turn. Raises

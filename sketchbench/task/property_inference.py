@@ -58,28 +58,19 @@ class PropertyInference(Checked):
     The bound of counts is 1/2, for a probability, as they are about the median training. The column `positive_control`
     has the number of trials in which the attack on plain training has a loss of at most `allowed_loss`, in the plain
     case with the fewest: unless this is shown to be most trials, the attack is too weak to judge a defence.
-
-    Arguments:
-        family: of the sketches: of layers, and at the same b/d of whole gradients.
-        batches: the size of batches, and how many have the property.
-        phases: the rounds in which the attacker waits, learns and is tested.
-        rate: learning rate of the clients.
-        trees: of the attacker's random forest.
-        trials: pairs of trainings.
-        allowed_loss: the 1 - area up to which an attack has succeeded.
     """
 
-    family: Family
+    family: Family  # of the sketches: of layers, and at the same b/d of whole gradients
     kernels: Kernels
     seed: int
     dataset: MakeDataset
     model: MakeModel
-    batches: PropertyBatches
-    phases: Phases
-    rate: Positive
-    trees: Count
-    trials: Several
-    allowed_loss: NonNegative
+    batches: PropertyBatches  # the size of batches, and how many have the property
+    phases: Phases  # the rounds in which the attacker waits, learns and is tested
+    rate: Positive  # learning rate of the clients
+    trees: Count  # of the attacker's random forest
+    trials: Several  # pairs of trainings
+    allowed_loss: NonNegative  # the 1 - area up to which an attack has succeeded
 
     def run(self) -> list[Row]:
         data = self.dataset()

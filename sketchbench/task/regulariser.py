@@ -43,20 +43,15 @@ class Regulariser(Checked):
         dense: normal features, with standard deviations that fall from 2 to 1/2, and normal weights.
         largest feature, smallest feature: the same features; a single weight, for the first or the last feature.
         flat: all features and weights equal.
-
-    Arguments:
-        trials: number of sketches.
-        samples: n, the number of samples.
-        residual: standard deviation of y_j - x_jᵀw.
     """
 
     family: Family
     known: Known
     kernels: Kernels
     seed: int
-    trials: Several
-    samples: Several
-    residual: NonNegative
+    trials: Several  # number of sketches
+    samples: Several  # n, the number of samples
+    residual: NonNegative  # standard deviation of y_j - x_jᵀw
 
     def __post_init__(self) -> None:
         super().__post_init__()

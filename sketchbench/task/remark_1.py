@@ -23,18 +23,14 @@ class RemarkOne(Checked):
     Row for each of `outputs`, d_out (column `length`), with the case `d_out <= 2s` or `d_out > 2s`:
         missed: mean of the least ‖Δ̂ - Δ‖²/‖Δ‖² over all Z₁ and Z₂, and the `count` of trials in which it is below
             `least`; the bound 1/2, for a probability, is for the count.
-
-    Arguments:
-        outputs: values of d_out, the number of outputs of a layer.
-        least: the constant that replaces the paper's Ω(1).
     """
 
     family: Family
     kernels: Kernels
     seed: int
     trials: Several
-    outputs: NonEmptyList[Count]
-    least: Positive
+    outputs: NonEmptyList[Count]  # values of d_out, the number of outputs of a layer
+    least: Positive  # the constant that replaces the paper's Ω(1)
 
     def run(self) -> list[Row]:
         rows = []

@@ -52,15 +52,9 @@ class RoundsFactors(Checked, Repeated):
     rounds of the sketched training at the plain training's best rate, over those at its own best rate, and the number
     of trials in which that exceeds 5/4; bound: 5/4. The case `worse rate`, at the other rate, is a negative control.
 
-    Arguments:
-        training: the procedure apart from the factors.
-        factors: the low and the high level of each factor: `rate`, the learning rate; `momentum`, which also multiplies
-            the rate by 1 - momentum, so that steps keep their length; `weights`, the initial weights (`torch` or
-            `listing`); `local_step`, `epochs`, `batch`, `optimiser`, as for `FedAvg`, with a hundredth of the rate for
-            Adam.
-        target: the test accuracy.
-        rounds: the most rounds of a training.
-        trials: replicates of the design.
+    `factors`: the low and the high level of each factor: `rate`, the learning rate; `momentum`, which also multiplies
+    the rate by 1 - momentum, so that steps keep their length; `weights`, the initial weights (`torch` or `listing`);
+    `local_step`, `epochs`, `batch`, `optimiser`, as for `FedAvg`, with a hundredth of the rate for Adam.
     """
 
     family: Family
@@ -70,11 +64,11 @@ class RoundsFactors(Checked, Repeated):
     dataset: MakeDataset
     partition: MakeParts
     model: MakeModel
-    training: FedAvgProcedure
+    training: FedAvgProcedure  # the procedure apart from the factors
     factors: dict[str, list[Any]]
-    target: Probability
-    rounds: Count
-    trials: Count
+    target: Probability  # the test accuracy
+    rounds: Count  # the most rounds of a training
+    trials: Count  # replicates of the design
 
     def __post_init__(self) -> None:
         super().__post_init__()

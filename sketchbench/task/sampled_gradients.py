@@ -31,14 +31,6 @@ class SampledGradients(Checked):
         clients: in each round a random `share` of the clients takes part.
         half of the step: no sampling, but half the step size: a negative control.
     If a trial misses the target in `patience` times the rounds, the row has the status `diverged`, and no mean.
-
-    Arguments:
-        rounds: the most rounds of a run without sampling.
-        factor: the step size, as a share of the largest that Theorem E.1 allows for the exact α.
-        target: the share of f(w⁰) - f* at which a run ends.
-        share: of the records or clients.
-        allowed: the ratio of rounds that the claim allows.
-        patience: the most rounds of a run with sampling, as a multiple of those without.
     """
 
     family: Family
@@ -47,12 +39,12 @@ class SampledGradients(Checked):
     seed: int
     objective: MakeObjective
     trials: Several
-    rounds: Count
-    factor: Share
-    target: Probability
-    share: Share
-    allowed: Positive
-    patience: Annotated[float, Range(1)]
+    rounds: Count  # the most rounds of a run without sampling
+    factor: Share  # the step size, as a share of the largest that Theorem E.1 allows for the exact α
+    target: Probability  # the share of f(w⁰) - f* at which a run ends
+    share: Share  # of the records or clients
+    allowed: Positive  # the ratio of rounds that the claim allows
+    patience: Annotated[float, Range(1)]  # the most rounds of a run with sampling, as a multiple of those without
 
     def run(self) -> list[Row]:
         objective = self.objective(kernels=self.kernels, seed=self.seed)

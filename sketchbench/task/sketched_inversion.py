@@ -33,14 +33,10 @@ class SketchedInversion(ImageInversion):
       image then leaves the view unchanged, to first order.
 
     These take O(d b² + d pixels²) for each operator; `examples` should be 0 for large d.
-
-    Arguments:
-        compressions: values of d/b.
-        examples: number of trials with the further rows.
     """
 
-    compressions: list[float]
-    examples: Natural
+    compressions: list[float]  # values of d/b
+    examples: Natural  # number of trials with the further rows
 
     def _defences(self, victim: Victim) -> Iterator[Case]:
         d = parameters(victim.network(None))

@@ -41,19 +41,14 @@ class SketchedLayers(Checked):
         dense: a dense layer with `batch` - 1 outputs, fewer than X has rows.
         tall: a dense layer with `outputs` outputs.
         convolution: `outputs` filters of 2 x 2 pixels and d/4 channels; the rows of X are the patches (Appendix B.2).
-
-    Arguments:
-        trials: number of operators.
-        batch: samples of a batch.
-        outputs: outputs of a layer.
     """
 
     family: Family
     kernels: Kernels
     seed: int
-    trials: Several
-    batch: Several
-    outputs: Count
+    trials: Several  # number of operators
+    batch: Several  # samples of a batch
+    outputs: Count  # outputs of a layer
 
     def __post_init__(self) -> None:
         super().__post_init__()

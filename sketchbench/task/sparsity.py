@@ -28,15 +28,11 @@ class Sparsity(Checked):
         sparsity: sp(x) = ‖x‖₁² / (‖x‖₂² d).
         concavity: sp(x) / sp(Tx), where T moves two magnitudes closer together. Majorisation is a sequence of such
             transfers, so that the ratio never exceeds 1 if sp is Schur-concave.
-
-    Arguments:
-        trials: number of vectors of each kind.
-        length: d, entries of a vector.
     """
 
     seed: int
-    trials: Several
-    length: Several
+    trials: Several  # number of vectors of each kind
+    length: Several  # d, entries of a vector
 
     def run(self) -> list[Row]:
         """Draw the vectors, and measure; return three rows for each kind."""

@@ -37,16 +37,13 @@ class Spectrum(Checked):
 
     γ₁ and `deficient` can be judged if at least 25 draws of deficient rank, and as many of full rank, are expected, and
     γ₁ also if no deficient rank is possible.
-
-    Arguments:
-        trials: number of operators.
     """
 
     family: Family
     known: Known
     kernels: Kernels
     seed: int
-    trials: Several
+    trials: Several  # number of operators
 
     def __post_init__(self) -> None:
         super().__post_init__()

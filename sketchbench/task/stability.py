@@ -39,20 +39,15 @@ class Stability(Checked):
     One row for the operator:
         isometry: mean and maximum of δ_S (see `task.isometry`) over `SUPPORTS` random supports S of 4k coordinates, a
             lower limit of the δ_4k that the lemma assumes to be small.
-
-    Arguments:
-        trials: number of signals for each amount.
-        k: nonzeros of a signal, and recovered entries.
-        amounts: norms of noise and tail.
     """
 
     family: Family
     recovery: MakeRecovery
     kernels: Kernels
     seed: int
-    trials: Several
-    k: Count
-    amounts: NonEmptyList[Positive]
+    trials: Several  # number of signals for each amount
+    k: Count  # nonzeros of a signal, and recovered entries
+    amounts: NonEmptyList[Positive]  # norms of noise and tail
 
     def run(self) -> list[Row]:
         """Recover all signals; return ten rows for each amount, and one. Raises ValueError for k > d."""

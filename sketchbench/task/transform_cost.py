@@ -35,18 +35,13 @@ class TransformCost(Checked):
             probability.
         slower, by `d`: the number of repetitions in which the transform is not faster than the cosine transform; bound:
             1/2.
-
-    Arguments:
-        sizes: values of d for `hadamard` and `cosine`, powers of two.
-        dense: values of d for `dense`, and for the cosine transform beside it, powers of two.
-        repetitions: of each measurement of time.
     """
 
     kernels: Kernels
     seed: int
-    sizes: Sizes
-    dense: Sizes
-    repetitions: Several
+    sizes: Sizes  # values of d for `hadamard` and `cosine`, powers of two
+    dense: Sizes  # values of d for `dense`, and for the cosine transform beside it, powers of two
+    repetitions: Several  # of each measurement of time
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -24,22 +24,16 @@ class Units(Checked):
         relative_error, by `unit` (1 or 2^exponent): mean of ‖x - x̂‖² / ‖x‖².
         change, by `unit` (also as `case`): mean absolute difference of a signal's relative errors in this unit and in
         the unit 1, and the number of signals for which it exceeds the bound 1e-9 for rounding.
-
-    Arguments:
-        trials: number of signals.
-        k: large entries of a signal, and recovered entries.
-        noise: standard deviation of the noise in every entry of a signal.
-        exponents: binary logarithms of the units.
     """
 
     family: Family
     recovery: MakeRecovery
     kernels: Kernels
     seed: int
-    trials: Several
-    k: Count
-    noise: NonNegative
-    exponents: NonEmptyList[int]
+    trials: Several  # number of signals
+    k: Count  # large entries of a signal, and recovered entries
+    noise: NonNegative  # standard deviation of the noise in every entry of a signal
+    exponents: NonEmptyList[int]  # binary logarithms of the units
 
     def run(self) -> list[Row]:
         """Recover the signals in each unit; return the rows. Raises ValueError for k > d."""
