@@ -55,7 +55,7 @@ def draw_victim(data: Dataset, model: MakeModel, kernels: Kernels, seed: int, *,
         seed: root of all randomness.
     """
     if len(data.test.labels) < 2:
-        raise ValueError(f"{data.label} has fewer than 2 test images, those of the victim and of the other client")
+        raise ValueError(f"{data.label} has fewer than 2 test images: one for the victim, one for the other client")
     random = seeds.generator(seed, data="victims", trial=trial)
     chosen = random.choice(len(data.test.labels), 2, replace=False)
     device = device_of(kernels)

@@ -135,7 +135,7 @@ def _twin(network: MakeNetwork, family: Family | None) -> nn.Module:
 
 
 def _with(network: nn.Module, weights: Weights) -> nn.Module:
-    """Set the weights of a network, from tensors in any shape, and return it."""
+    """Set a network's weights from tensors of any shape, and return it."""
     with torch.no_grad():
         for name, parameter in network.named_parameters():
             parameter.copy_(weights[name].view_as(parameter))
@@ -150,8 +150,7 @@ def _last_layer(network: nn.Module) -> str:
 
 
 def _view(victim: Victim, network: nn.Module, steps: Weights, nbytes: int) -> View:
-    """The view of the victim's steps over the rate, to compare with a network's gradients. It reads the shape of images
-    and the number of classes from the victim, and nothing else."""
+    """The view of the victim's steps over the rate. It reads the shape of images and the number of classes only."""
     names = [name for name, _ in network.named_parameters() if name in steps]
 
     def predicted(image: Tensor, label: Tensor) -> Tensor:

@@ -71,4 +71,4 @@ def flatten(steps: Weights, names: Sequence[str]) -> Tensor:
 
 def _check_names(steps: Weights, names: Iterable[str]) -> None:
     if missing := [name for name in names if name not in steps]:
-        raise ValueError(f"there are no steps of {', '.join(missing)}; there are those of {', '.join(steps)}")
+        raise ValueError(f"no steps for {', '.join(missing)}; available: {', '.join(steps)}")

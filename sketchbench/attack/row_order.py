@@ -87,8 +87,7 @@ class Lattice:
 def _count(
     seen: Numbers, possible: Numbers, precise: Numbers, first: Places, width: int, counts: Exact, sums: Exact
 ) -> float:
-    """Add one trial's posterior weights to `counts` and its weighted sums to `sums`, (n,); return the log-likelihood.
-    `precise` is 1 over the standard deviations."""
+    """Add a trial's posterior weights to `counts` and weighted sums to `sums`, (n,); return the log-likelihood."""
     m, log = len(seen), 0.0
     likely, forward, totals = np.empty((m, width), np.float32), np.empty((m, width)), np.zeros(m)
     for j in range(m):
@@ -172,8 +171,7 @@ class OrderAttack(Checked):
     def _spread(
         self, seen: Numbers, possible: Possible, images: Images, random: np.random.Generator, mean: Tensor
     ) -> Exact:
-        """The root mean square deviation of prior images' numbers from the mean image's, (T, n). It is at least FLOOR
-        times the root mean square of `seen`."""
+        """Root mean square deviation (T, n) of prior images' numbers from the mean's, at least FLOOR times `seen`'s."""
         middle, squares = possible(images(mean)), torch.zeros(())
         for _ in range(self.draws):
             z = torch.tensor(random.standard_normal(mean.shape), dtype=mean.dtype)

@@ -87,8 +87,8 @@ class Target(NamedTuple):
             yield made[id(networks)]
 
     def misfit(self, images: Tensor) -> Tensor:
-        """‖predicted - seen‖²/‖seen‖² of all rounds, for images (T, n, pixels): (T,). If seen is 0, ‖predicted -
-        seen‖²."""
+        """‖predicted - seen‖²/‖seen‖² of all rounds, (T,), for images (T, n, pixels); the numerator alone if seen is
+        0."""
         size = torch.stack([one.seen.square().sum(dim=1) for one in self.sights]).sum(dim=0)
         off = [
             (one.predicted(update) - one.seen).square().sum(dim=1)
@@ -245,8 +245,7 @@ def closed_form(target: Target) -> Tensor:
 
 
 def _size_surprisal(target: Target) -> Callable[[Tensor], Tensor]:
-    """Minus the log-likelihood of the messages' mean squared norm, (T,), for images (T, n, pixels). Messages of public
-    images under a guessed key give its ratio to the update's squared norm, and the ratio's spread."""
+    """Minus the log-likelihood (T,) of the messages' mean squared norm, calibrated on messages of public images."""
     public = target.public
     sight, networks = target.sights[0], target.networks[0]
     logs = []

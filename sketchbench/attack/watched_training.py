@@ -113,7 +113,7 @@ class WatchedTraining(Checked):
         """
         check_array("truth", truth, bool, "rounds")
         if len(truth) != self.phases.rounds:
-            raise ValueError(f"truth has {len(truth)} rounds, and must have {self.phases.rounds}, those of the phases")
+            raise ValueError(f"truth has {len(truth)} rounds; the phases have {self.phases.rounds}")
         make = partial(self.make, family=self.family if blind else None)
         model = initialise(make, seeds.key(seed, what="weights")).to(device).train()
         twin = make_blind(initialise(make, 0)).to(device).train()

@@ -140,7 +140,7 @@ def _read(path: Path) -> dict[str, Any]:
         line = file.readline(LONGEST)
         words = line.decode("utf-8", "replace").split(" ")
         if not line.startswith(MAGIC.encode()) or words[-2] != str(path.stat().st_size - len(line)):
-            raise ValueError("it is no checkpoint, or an incomplete one")
+            raise ValueError("not a checkpoint, or incomplete")
         stored = file.read()
     if line != _heading(path, stored):
         raise ValueError("it was changed, or belongs to another training")

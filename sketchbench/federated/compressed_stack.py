@@ -99,7 +99,6 @@ class _Stack:
             self._end(ended)
 
     def _end(self, ended: NDArray[np.bool_]) -> None:
-        """End the diverged trainings of this mask."""
         for trial in np.array(self.live)[ended]:
             self.curves[trial].diverged = self._at.t
         self.live = np.array(self.live)[~ended].tolist()

@@ -77,7 +77,7 @@ def _adjacency(graph: nx.Graph, messages: Vectors) -> NDArray[np.bool_]:
     if graph.is_directed():
         raise ValueError("the graph has directions, and both nodes of an edge send; make it undirected")
     if not nx.is_connected(graph):
-        raise ValueError("the graph is in pieces, whose nodes can never agree; connect them")
+        raise ValueError("the graph is in pieces that can never agree; connect them")
     if nx.number_of_selfloops(graph):
         raise ValueError("the graph has loops, edges from a node to itself; remove them")
     return nx.to_numpy_array(graph, weight=None).astype(bool)

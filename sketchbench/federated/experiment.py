@@ -55,8 +55,7 @@ class Experiment(Checked, ABC, Generic[State]):
 
     @abstractmethod
     def _states(self, packed: Any | None) -> Iterator[State]:
-        """Yield states after rounds 0, 1, ..., `rounds`, or from a packed state on; FloatingPointError on
-        divergence."""
+        """Yield states after rounds 0, 1, ..., `rounds`, or after a packed state; FloatingPointError on divergence."""
 
     @abstractmethod
     def evaluate(self, at: State, curve: Curve) -> None:

@@ -188,7 +188,6 @@ class FedAvg(Checked):
         t: int,
         kernels: Kernels,
     ) -> Reply:
-        """Train one client from the broadcast, and return its reply."""
         receive(twin, message, kernels)
         dropout, orders = self.draw_local(len(part), seed, t, client)
         places = torch.from_numpy(np.ascontiguousarray(part)).to(samples.labels.device)

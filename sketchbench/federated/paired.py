@@ -57,7 +57,7 @@ class Rounds(Checked):
         super().__post_init__()
         if (self.judged - 1) * self.apart >= self.rounds:
             raise ValueError(
-                f"judged={self.judged} rounds, apart={self.apart}, must be among {self.rounds}, those of a training"
+                f"judged={self.judged} rounds, apart={self.apart}, must be among the {self.rounds} of a training"
             )
 
 
@@ -327,8 +327,7 @@ class PairedTrainings(Checked):
         return calibrate(privacy.accountant, released, setting.epsilon, privacy.delta)
 
     def _released(self, clients: Federation, setting: Setting, sigma: float, rounds: int) -> Mechanism:
-        """The mechanism to account for these rounds; per-client and summed releases have equal noise and
-        sensitivity."""
+        """The mechanism of these rounds: per-client and summed releases have equal noise and sensitivity."""
         sampling = self._gradients(clients, setting).sampling
         step = mean_step(self.privacy.clip, sigma, sampling, sampling.neighbours)
         return private_training(step, local_steps=1, rounds=rounds, records=clients.owners, sketch="compressed")
@@ -342,8 +341,8 @@ class PairedTrainings(Checked):
         return account(self.privacy.accountant, released, self.privacy.delta)
 
     def _sums(self, setting: Setting) -> SecureSum:
-        """The sums of clients' gradients over a training, and their budget. With probability 1 - MORE, all batches
-        together have at most as many records as the largest norm assumes."""
+        """The sums of clients' gradients over a training, and their budget; MORE is the probability of a larger
+        norm."""
         clients, privacy, batch = self.clients(setting.case, [0]), self.privacy, self.training.batch
         sampling = self._gradients(clients, setting).sampling
         records = clients.taking_part * sampling.records

@@ -30,7 +30,7 @@ class Sampled(Checked):
 
 
 def _draw_shares(random: np.random.Generator, shape: tuple[int, ...], share: float) -> np.ndarray:
-    """Draw weights of this shape: of the last axis, a random share of entries m is 1/m, the others are 0."""
+    """Draw weights of this shape: along the last axis, of length n, m = share * n random entries are 1/m, others 0."""
     count = max(1, round(share * shape[-1]))
     ranks = random.random(shape).argsort(axis=-1).argsort(axis=-1)
     return (ranks < count) / count

@@ -174,8 +174,7 @@ class CompressedSensing(Trials):
     def _follow(
         self, name: str, objective: Objective, states: Iterator[tuple[ServerState | Round, LemmaVectors | None]]
     ) -> Iterator[ShownRound]:
-        """Measure the rounds that have rows, until the end or divergence; `states` have the vectors of Lemma 1, or
-        None."""
+        """Measure the rounds that have rows, until the end or divergence; `states` may have the vectors of Lemma 1."""
         for at, vectors in states:
             loss = self.kernels.to_numpy(objective.loss(at.w))
             sent = (at.t, at.bytes_up, at.bytes_down)
@@ -247,8 +246,7 @@ def _difference(row: Row, one: Sequence[ShownRound], other: Sequence[ShownRound]
 
 
 def _compare(tested: Sequence[ShownRound], peer: Sequence[ShownRound], late: int) -> Iterator[Row]:
-    """The rows `worse` and `difference` in late rounds, until the peer diverges. A diverged recovery is worse in all
-    trials."""
+    """The rows `worse` and `difference` in late rounds, until the peer diverges; a diverged recovery is worse."""
     losses = {shown.t: shown.loss for shown in tested}
     for shown in peer:
         if shown.t < late or shown.loss is None:

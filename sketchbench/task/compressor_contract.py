@@ -160,8 +160,7 @@ class CompressorContract(Checked):
         yield "restart", contract.detect_silence(subject, budget.trials, clients, PATIENCE) / EVENT
 
     def _biases(self, subject: Subject, draws: int) -> Iterator[Candidate]:
-        """The deviations of the mean of C(x). `entry` needs all draws, because a compressor may seldom send an
-        entry."""
+        """The deviations of the mean of C(x). `entry` needs all draws: a compressor may seldom send an entry."""
         if not subject.compressor.unbiased or draws < FEW:
             return
         deviations = contract.bias(subject, draws, max(1, trials.WORKSPACE // (4 * subject.compressor.layout.d)))

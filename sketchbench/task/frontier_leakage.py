@@ -294,7 +294,6 @@ class FrontierLeakage(Checked):
         return int((leads > self.judging.control).sum())
 
     def _rows(self, place: Place, number: int, found: Found, control: int) -> Iterator[Row]:
-        """The rows of the attacks after a number of rounds."""
         columns: dict[str, Value] = {"case": place, "round": number, **found.columns}
         if number == 1:
             yield from _likenesses(columns, self._scene.likenesses(found.images, self._judged))
@@ -307,7 +306,6 @@ class FrontierLeakage(Checked):
             yield from self._pictures({"case": place, "round": number}, found.images)
 
     def _inference_rows(self, compressor: Compressor) -> Iterator[Row]:
-        """The rows of property inference, in the networks of the judged trials."""
         at, networks = self._at("property", self.trials), self._shared.networks
         projected = self._networks(networks, compressor, at)
         updates = self._shared.updates if projected is networks else self._updates(projected)
@@ -318,7 +316,7 @@ class FrontierLeakage(Checked):
             yield Row("untold", case=observed, bound=MEDIAN).counted(missed, self.trials)
 
     def _updates(self, networks: DenseNetworks) -> Updates:
-        """The updates of property inference, of the same batches for all networks."""
+        """Updates for property inference, with the same batches for all networks."""
         random = seeds.generator(self.seed, data="property")
         return self.inference.updates(networks, self.clients, self._data, random)
 

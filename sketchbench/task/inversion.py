@@ -153,7 +153,6 @@ class ImageInversion(Checked, Repeated):
         return learn_prior(images, torch.zeros(1, dtype=torch.float64, device=device_of(self.kernels)))
 
     def _cases(self, victim: Victim) -> Iterator[Case]:
-        """The cases of a trial, the control first."""
         yield Case("control", self.control, self.family, {})
         yield from self._defences(victim)
 
@@ -167,7 +166,6 @@ class ImageInversion(Checked, Repeated):
         return {}
 
     def _further_rows(self, values: Sequence[Values]) -> list[Row]:
-        """The rows of the further values of all trials."""
         return []
 
     def _attack(self, case: Case, victim: Victim, number: int) -> Values:
@@ -229,7 +227,6 @@ def picture_columns(image: NDArray[np.float64]) -> dict[str, str]:
 
 
 def _attempts(values: Sequence[Values], position: int) -> list[Attempt]:
-    """The attempts of all trials at the case in this position."""
     cases = [one["cases"][position] for one in values]
     plain = [{name: case[name] for name in Attempt._fields} for case in cases]
     return [Attempt(**{**one, "likeness": Likeness(*one["likeness"])}) for one in plain]

@@ -53,7 +53,7 @@ class LayerCost(Checked):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.family, CountSketch):
-            raise TypeError(f"family={type(self.family).__name__} must be a CountSketch, whose entries are counted")
+            raise TypeError(f"family={type(self.family).__name__} must be a CountSketch, to count its entries")
 
     def run(self) -> list[Row]:
         return [row for batch in self.batches for row in self._rows(batch)]

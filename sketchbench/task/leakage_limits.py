@@ -246,8 +246,7 @@ class LeakageLimits(Checked):
         return Found(leads, best, sum(sight.nbytes for sight in sights), right)
 
     def _clients(self, condition: Condition) -> tuple[Tensor, Tensor]:
-        """The clients' images, (T, C, n, pixels), and classes, (T, C, n). The first images are the scene's, so that
-        conditions of the same batch have the same victims."""
+        """The clients' images (T, C, n, pixels) and classes (T, C, n); the first images are always the scene's."""
         size, further = condition.batch, condition.images - condition.batch
         images, labels = (
             x[:, : CLIENTS * size].reshape(len(x), CLIENTS, size, *x.shape[2:])
@@ -262,8 +261,7 @@ class LeakageLimits(Checked):
         return networks if steps == 1 else LocalSteps(networks, steps, self.local_rate)
 
     def _leads(self, found: Tensor, images: Tensor, guess: Tensor, alike: Tensor) -> NDArray[np.float64]:
-        """The lead of each trial's first image, (T,), from reconstructions and guesses (T, n, pixels). Images with the
-        same number in `alike` (T, n) may be exchanged."""
+        """The lead (T,) of each trial's first image; images with one number in `alike` (T, n) may be exchanged."""
         found = found.double().nan_to_num().clamp(0, 1)
         own = [assigned(*several)[VICTIM] for several in zip(found, images.double(), alike, strict=True)]
         truth, first = images[:, VICTIM].double(), torch.stack(own)
@@ -290,8 +288,7 @@ def memberships(places: Tensor, images: int) -> Tensor:
 
 
 def assigned(found: Tensor, images: Tensor, labels: Tensor) -> Tensor:
-    """Order reconstructions (n, pixels) by the images (n, pixels) with the same labels (n,), at the least squared
-    error."""
+    """Order reconstructions (n, pixels) by images (n, pixels) of the same labels (n,), at the least squared error."""
     errors = torch.cdist(images, found).square()
     errors[labels[:, None] != labels[None]] = torch.inf
     order = linear_sum_assignment(errors.numpy())[1]

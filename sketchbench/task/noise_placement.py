@@ -73,7 +73,6 @@ class NoisePlacement(Checked):
         return 1 / gaussian.mu(self.epsilon, self.delta)
 
     def _settings(self, *names: str) -> list[Setting]:
-        """The operators of all trials, in blocks."""
         settings = []
         xp = self.kernels.xp
         for first, count in blocks.blocks(self.trials, self.family.d * self.family.d):
@@ -109,8 +108,7 @@ class NoisePlacement(Checked):
                 return asarray(self._sigma * random.standard_normal((trials, b)))
 
     def _ratio(self, setting: Setting) -> Statistics:
-        """The power of desketched noise, after over before the sketch, (T,). The power of Rᵀ N(0, τ² I) is τ²‖R‖_F²,
-        that of RᵀR N(0, σ² I) is σ²‖RᵀR‖_F²."""
+        """The power of desketched noise, after over before the sketch, (T,): that of Rᵀ N(0, τ² I) is τ²‖R‖_F²."""
         R = setting.R
         gram = R @ R.swapaxes(-1, -2)
         ratio = setting.norm**2 * (R**2).sum(axis=(-1, -2)) / (gram**2).sum(axis=(-1, -2))

@@ -109,7 +109,7 @@ class NoisyLeakage(Checked):
         layout = self._shared._scene.networks.layout
         compressor = self.compressor(layout=layout, limit=byte_limit(layout, self.compression))
         if not isinstance(compressor, Plain):
-            raise ValueError(f"{type(compressor).__name__} compresses; choose compressor=none, of which the bound is")
+            raise ValueError(f"{type(compressor).__name__} compresses; choose compressor=none: the bound needs it")
         rows = [
             row
             for name, release in self.releases.items()
@@ -127,7 +127,6 @@ class NoisyLeakage(Checked):
 
     @functools.cached_property
     def _drawn(self) -> dict[int, Drawn]:
-        """By the seed of a release."""
         return {}
 
     @functools.cached_property
@@ -168,8 +167,7 @@ class NoisyLeakage(Checked):
 
     @functools.cached_property
     def _gram(self) -> Tensor:
-        """The inner products of candidates' gradients, (T, n, n), float64. Noise changes their inner products with the
-        view by normal numbers of this covariance, so that no noise of d entries need be drawn."""
+        """The inner products of candidates' gradients, (T, n, n), float64: the covariance of their noise."""
         gradients = self._gradients.double()
         return gradients @ gradients.transpose(1, 2)
 
@@ -227,8 +225,7 @@ class NoisyLeakage(Checked):
         return self._drawn[seed]
 
     def _products(self, release: Release, victims: Tensor, random: np.random.Generator) -> Tensor:
-        """The inner products (T, k, n) of all candidates' gradients and the attacker's estimate, for victims (T, k).
-        The estimate is the sum of all gradients minus the others' known or expected gradients."""
+        """Inner products (T, k, n) of candidates' gradients and the sum, minus others' known or expected part."""
         exact = self._gram.gather(1, victims[:, :, None].expand(-1, -1, self.candidates))
         if release.others == "known" or release.clients == 1:
             return exact

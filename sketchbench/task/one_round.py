@@ -72,8 +72,7 @@ class OneRound(Checked):
         return start, after
 
     def _residual(self, start: Round, after: Round, eta: float) -> Array:
-        """‖w¹ - (ū - ηḡ + η(I - RᵀR)Σḡ)‖ over ‖ηΣḡ‖, (trials,); ū and ḡ are the clients' mean weights and gradient at
-        the last step."""
+        """‖w¹ - (ū - ηḡ + η(I - RᵀR)Σḡ)‖/‖ηΣḡ‖, (trials,), with the last step's mean weights ū and gradient ḡ."""
         assert after.operators is not None
         gradients = [step.gradients.mean(axis=1) for step in after.path]
         total = sum(gradients[1:], gradients[0])

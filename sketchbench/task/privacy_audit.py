@@ -100,7 +100,6 @@ class PrivacyAudit(Checked):
         return rows
 
     def _account(self, kind: Kind, accountant: str) -> Account:
-        """The privacy account of a training with this sampling."""
         trained = self.training
         sampling = Sampling(kind, trained.records if kind == "full" else trained.batch, trained.records)
         canary = Canary(self.kernels, np.ones(self.family.d), trained.clients, trained.records)

@@ -124,8 +124,8 @@ class PrivateTraining(Checked):
         case: str,
         baseline: Numbers,
     ) -> Iterator[Row]:
-        """The rows of one ε, or without noise. `p` has the objective's constants, `training` the σ of the bounds, and
-        `baseline` f(w) - f* without noise, (trials,)."""
+        """The rows of one ε, or without noise; `training` has the σ of the bounds, `baseline` the noiseless f(w) -
+        f*."""
         excess, sampling = self._excess(objective, last), training.sampling
         measured = {"excess": excess, "start": np.full(self.trials, objective.gap)}
         if case != NONE:

@@ -130,7 +130,6 @@ class PropertyInference(Checked):
         return area
 
     def _areas(self, observations: Observations, truth: NDArray[np.bool_], seed: int) -> dict[str, float]:
-        """The area under the ROC curve for each case of one attacker."""
         own, *views = (
             torch.stack(features).cpu().numpy() for features in (observations.own, *observations.cases.values())
         )

@@ -250,7 +250,6 @@ class Training(Checked, Repeated):
                 yield row.counted(int((~(sign * ends > sign * plain)).sum()), len(ends))
 
     def _count_reached(self, trained: list[Curve]) -> int:
-        """The number of trainings that have reached the target."""
         return sum(curve.round_reaching(self.judging.target) is not None for curve in trained)
 
     def _shown_rounds(self, trained: list[Curve]) -> list[int]:
@@ -373,7 +372,6 @@ def _messages(case: str, size: int, trained: list[Curve]) -> Iterator[Row]:
 
 
 def _message_ratios(messages: Sequence[Row]) -> Iterator[Row]:
-    """The rows `message_ratio`, from the rows `bytes_up`."""
     sizes = {str(row["case"]): np.double(row["mean"]) for row in messages if row["quantity"] == "bytes_up"}
     for case, size in sizes.items():
         yield Row("message_ratio", case=case, bound=HALF).number(size / sizes["plain"])

@@ -36,8 +36,7 @@ def blocks(trials: int, size: int, entries: int = WORKSPACE) -> Iterator[tuple[i
 
 
 def batch_quantiles(values: NDArray[np.float64], share: float) -> NDArray[np.float64]:
-    """The `share`-quantile of each of BATCHES batches of the trials' values, (BATCHES,); surplus trials are left
-    out."""
+    """The `share`-quantile of each of BATCHES batches of values, (BATCHES,); surplus trials are left out."""
     batches = values[: values.size // BATCHES * BATCHES].reshape(BATCHES, -1)
     return np.asarray(np.quantile(batches, share, axis=1, method="higher"))
 

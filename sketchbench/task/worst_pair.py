@@ -60,8 +60,7 @@ class _Search:
         return float(((self._errors(h[None])[:, 0] @ g) ** 2).mean())
 
     def best(self) -> tuple[Vector, Vector]:
-        """The candidate with the largest moment. Two basis vectors are tried at all pairs of up to CROSSED
-        coordinates."""
+        """The candidate with the largest moment. Basis vectors are tried at all pairs of up to CROSSED places."""
         d = self._family.d
         best, pair = -1.0, (np.eye(1, d)[0],) * 2
         places = np.unique(np.linspace(0, d - 1, CROSSED).round().astype(int))
