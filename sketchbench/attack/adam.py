@@ -10,8 +10,8 @@ DECAY, SQUARES_DECAY, LEAST = 0.9, 0.999, 1e-8  # β₁, β₂ and ε of Kingma 
 
 
 class Adam:
-    """Adam (Kingma and Ba 2015, Algorithm 1), which changes `variables` in place at a learning `rate`. Steps equal
-    those of torch.optim bit for bit. Building torch's own optimiser imports its compiler, which takes a second."""
+    """Adam (Kingma and Ba 2015, Algorithm 1), which changes `variables` in place at a learning `rate`. Its steps equal
+    torch.optim's bit for bit; torch's own imports its compiler, which takes a second."""
 
     def __init__(self, variables: Sequence[Tensor], rate: float) -> None:
         self._variables, self._rate, self._step = variables, rate, 0

@@ -12,14 +12,12 @@ LEAST_SLOPE, LEAST_CHANGE = 1e-14, 1e-16  # the search ends below either
 
 @torch.no_grad()
 def minimise(variables: Sequence[Tensor], differentiate: Callable[[], Tensor], evaluations: int, history: int) -> None:
-    """Minimise a function of some variables, in place (Nocedal and Wright 2006, Algorithms 7.4 and 7.5). Steps equal
-    those of torch.optim.LBFGS with learning rate 1, bit for bit; torch's own imports its compiler, which takes a
-    second.
+    """Minimise a function of some variables, in place (Nocedal and Wright 2006, Algorithms 7.4 and 7.5). Its steps
+    equal torch.optim.LBFGS's with rate 1 bit for bit; torch's own imports its compiler, which takes a second.
 
     Arguments:
         variables: float64.
-        differentiate: returns the function at the variables, and sets their gradients; an exception ends the search
-            there.
+        differentiate: returns the function at the variables, and sets their gradients; an exception ends the search.
         evaluations: the number of evaluations at which the search ends; a line search may take a few more.
         history: the number of remembered steps.
     """

@@ -36,8 +36,7 @@ def most_visible(operators: Sequence[Sketch], kernels: Kernels) -> Array:
     """The record that the sketches show best: the unit vector u with the largest Σ_t ‖P_t u‖², for each training.
 
     P_t projects onto the rows of round t's operator. Operators are public, and privacy is promised for all records,
-    also for a record chosen to fit the operators. If b = d, or in a single round, ‖P u‖ = 1: sketches hide nothing of
-    u.
+    also for one chosen to fit the operators. If b = d, or in a single round, ‖P u‖ = 1: sketches hide nothing of u.
 
     `operators` has a stack for each round, with one operator a training. Returns u, (trainings, d), with an arbitrary
     sign. O(d³) for each training.
@@ -68,12 +67,10 @@ def worlds(
 
 @checked
 def likelihood_ratio(sent: Iterable[Round], direction: Sample, kernels: Kernels, *, rounds: Count) -> Evidence:
-    """The statistic -Σ_t (R_t u)ᵀ (R_t R_tᵀ)⁻¹ y_t for the victim's sketch y_t of round t. O(b² (b + d)) a training and
-    round.
+    """The statistic -Σ_t (R_t u)ᵀ (R_t R_tᵀ)⁻¹ y_t for the victim's sketches y_t. O(b² (b + d)) a training and round.
 
     Arguments:
-        sent: rounds of some trainings, such as those of `PrivateSketching.run` in a world; the victim is the first
-            client.
+        sent: rounds of some trainings, such as by `PrivateSketching.run` in a world; the victim is the first client.
         direction: the canary's gradient u, (d,) or (trials, d).
         rounds: the number of rounds of each training.
     """

@@ -40,11 +40,9 @@ class Updates(NamedTuple):
 
 @dataclass(frozen=True)
 class MessageProperty(Checked):
-    """The attacker, and the messages for its training and its test.
-
-    `classes`: the classes of a batch with the property; a batch without it has images of all classes.
-    `others`: the number of batches of all classes from which the other clients of a sum draw, in training and test.
-    """
+    """The attacker, and the messages for its training and its test. `classes` are those of a batch with the property; a
+    batch without it has images of all classes. The other clients of a sum draw their batches, in training and test,
+    from `others` batches of all classes."""
 
     classes: NonEmptyList[Natural]
     batch: Count  # images of a client's batch

@@ -71,7 +71,7 @@ class Target(NamedTuple):
 
     @property
     def measurements(self) -> Tensor:
-        """How many of the numbers seen depend on the update, at least 1, (T,)."""
+        """The number of seen values that depend on the update, at least 1, (T,)."""
         return torch.stack([one.measurements for one in self.sights]).sum(dim=0).clamp(min=1)
 
     def of_any_class(self, z: Tensor) -> Tensor:
@@ -104,14 +104,12 @@ class Target(NamedTuple):
 
 @dataclass(frozen=True)
 class StackedAttacks(Checked):
-    """Attacks that reconstruct the images of all trials at once, by Adam; its learning rate falls to zero along a
-    cosine. `rounds`: the most rounds for a step of `find_most_likely`; if there are more, each step takes others, at
-    random."""
+    """Attacks that reconstruct the images of all trials at once, by Adam; its rate falls to zero along a cosine."""
 
     steps: Count  # of Adam, from each start
     starts: Count  # of `match_gradients`; the first start is the most likely image
     stages: Count  # of `find_most_likely`; after each stage the noise variance is estimated from the misfit
-    rounds: Count
+    rounds: Count  # the most rounds for a step of `find_most_likely`, chosen at random
     pixel_rate: Positive  # the initial learning rate for pixels in [0, 1]
     prior_rate: Positive  # the initial learning rate for standard normal coordinates of the prior
 
@@ -155,8 +153,7 @@ class StackedAttacks(Checked):
 
     def match_gradients(self, target: Target, likely: Tensor) -> Tensor:
         """Gradient matching (Zhu et al. 2019): minimise the misfit from the most likely images and from uniform noise.
-        Each trial keeps the result from the most likely image, unless a result from noise has a CLEARLY smaller
-        misfit."""
+        Each trial keeps the result from the most likely image, unless one from noise has a CLEARLY smaller misfit."""
         check_images("likely", likely, *target.labels.shape, target.prior.mean.numel())
         results = []
         for start in range(self.starts):
@@ -172,9 +169,9 @@ class StackedAttacks(Checked):
         return several[best, torch.arange(len(best))]
 
     def find_most_likely(self, target: Target, images: Images) -> Tensor:
-        """The most likely images: minimise misfit / v + ‖z‖² over the images of a prior. v, the noise variance in each
-        of m measurements, is 1/m in the first stage, when the whole message counts as noise, and then the last stage's
-        misfit over m."""
+        """The most likely images: minimise misfit / v + ‖z‖² over the images of a prior. v is the noise variance in
+        each of m measurements: 1/m in the first stage, when the whole message counts as noise, and then the last
+        stage's misfit over m."""
         z = torch.zeros((*target.labels.shape, _pixels(target)))
         variance, random = 1 / target.measurements, seeds.generator(target.seed, attack="rounds")
 
@@ -212,12 +209,11 @@ class StackedAttacks(Checked):
 
 
 def closed_form(target: Target) -> Tensor:
-    """The image of a single client, (T, 1, pixels), from its first layer's gradients (Phong et al. 2018). O(pixels³) a
-    trial.
+    """The image of a single client, (T, 1, pixels), from its first layer's gradients (Phong et al. 2018).
 
     `estimate_first_inputs` gives the inputs of the first layer with standard errors. The result is the image's mean
     given these inputs of all rounds. So its class prior counts for more if errors are large, and fills in unseen
-    pixels. Raises ValueError for more than one image.
+    pixels. O(pixels³) a trial. Raises ValueError for more than one image.
     """
     if target.labels.shape[1] != 1:
         raise ValueError(f"the closed form needs the gradient of 1 image, not of {target.labels.shape[1]}")

@@ -92,7 +92,7 @@ class CompressedSensingSGD(Checked):
         """Return the states after 0 to T rounds of independent trials, all with one operator.
 
         Trials differ in the noise of gradients and channel. The noise depends on the seed and the round only, so that
-        two algorithms with the same seed meet the same noise. O(trials clients d) memory; with clients=mean O(trials
+        two algorithms with the same seed meet the same noise. Memory: O(trials clients d); with clients=mean O(trials
         d).
 
         Arguments:
@@ -212,8 +212,7 @@ def track(
     states: Iterator[ServerState], algorithm: CompressedSensingSGD, sketch: Sketch
 ) -> Iterator[tuple[ServerState, LemmaVectors | None]]:
     """Yield each state with the vectors p and e of its last round, by the recursion of tang2021 Lemma 1; None at t = 0.
-    They are computed from the clients' mean gradient, which the server does not know. With a noisy channel each round
-    takes one desketch."""
+    They need the clients' mean gradient, which the server does not know. A noisy channel costs one desketch a round."""
     e: Array = 0.0
     for at in states:
         if at.sent is None:

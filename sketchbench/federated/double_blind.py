@@ -111,8 +111,8 @@ def broadcast(model: nn.Module, key: int, kernels: Kernels) -> Broadcast:
 
 
 def receive(twin: nn.Module, message: Broadcast, kernels: Kernels) -> None:
-    """Load a broadcast into a client's model `twin`, which `blind.make_blind` made. Raises ValueError for the message
-    of another model."""
+    """Load a broadcast into a client's model `twin` of `blind.make_blind`. Raises ValueError for another model's
+    message."""
     named = dict(twin.named_parameters())
     _check_shapes("the message", _shapes(message.weights), _shapes(named))
     sketched.draw(twin, message.key, kernels)
@@ -123,8 +123,8 @@ def receive(twin: nn.Module, message: Broadcast, kernels: Kernels) -> None:
 
 def aggregate(model: nn.Module, replies: Sequence[Reply]) -> None:
     """Update the server's model: W ← W - Γ Sᵀ, with the replies' mean Γ, weighted by their numbers of samples. S are
-    the sketches that the model drew last. Raises ValueError without a reply, or for a reply about no samples, or to
-    another model."""
+    the sketches that the model drew last. Raises ValueError without a reply, or for one about no samples or another
+    model."""
     if not replies:
         raise ValueError("replies: 0 must be at least one; let a client take part in every round")
     expected = message_shapes(model)

@@ -12,9 +12,10 @@ from sketchbench.learning.model.classification import Samples
 
 def check_federation(model: nn.Module, twin: nn.Module, samples: Samples, parts: Any) -> None:
     """Check that a server's model, a client's model and the samples of all clients fit together. One pass of an image.
-    Arguments are those of `FedAvg.run`. Raises ValueError for a model with buffers, a twin with other parameters,
-    images that the model doesn't take, labels of another type or beyond its classes, and parts as `check_parts`
-    says."""
+
+    Arguments are as for `FedAvg.run`. Raises ValueError for a model with buffers, a twin with other parameters, images
+    that the model doesn't take, labels of another type or beyond its classes, and parts that `check_parts` rejects.
+    """
     if next(model.buffers(), None) is not None:
         raise ValueError(
             "a model with batch normalisation or other buffers can't be averaged; choose another model, or "

@@ -38,8 +38,7 @@ class Client(NamedTuple):
 
 def can_stack(experiment: FedAvgExperiment, trials: int) -> bool:
     """Return whether `train_stack` takes so many experiments of this kind. It needs plain steps in the sketched space,
-    a perceptron of at most LARGEST weights, and a CPU, without checkpoints, to the last round, with all rounds
-    evaluated."""
+    a perceptron of at most LARGEST weights, and a CPU, without checkpoints, to the last round, with all evaluated."""
     how = experiment.procedure
     steps = (how.local_step, how.momentum, how.optimiser, how.precision) == ("sketch", 0, "sgd", "float32")
     if trials < FEWEST or not steps or experiment.kernels.NAME == "cupy":

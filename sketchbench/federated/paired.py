@@ -341,8 +341,7 @@ class PairedTrainings(Checked):
         return account(self.privacy.accountant, released, self.privacy.delta)
 
     def _sums(self, setting: Setting) -> SecureSum:
-        """The sums of clients' gradients over a training, and their budget; MORE is the probability of a larger
-        norm."""
+        """The sums of clients' gradients over a training, and their budget; MORE is the risk of a larger norm."""
         clients, privacy, batch = self.clients(setting.case, [0]), self.privacy, self.training.batch
         sampling = self._gradients(clients, setting).sampling
         records = clients.taking_part * sampling.records

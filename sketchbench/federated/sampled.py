@@ -12,13 +12,12 @@ from sketchbench.learning.objective.empirical import EmpiricalRisk
 @dataclass(frozen=True)
 class Sampled(Checked):
     """Unbiased estimates of the clients' gradients, from samples drawn without replacement for every call and trial.
-    `clients`: the share of participating clients, at least one; gradients of m such clients are multiplied by N/m, all
-    others are 0."""
+    Gradients of m participating clients are multiplied by N/m, and all others are 0."""
 
     objective: EmpiricalRisk  # of N clients with n records each
     random: np.random.Generator  # the generator of the samples
-    records: Share  # the share of its records that each client uses, at least one record
-    clients: Share
+    records: Share  # the share of its records that each client uses, at least one
+    clients: Share  # the share of participating clients, at least one
 
     def __call__(self, w: Array) -> Array:
         """Estimate the gradients (T, N, d) at the clients' weights (T, N, d)."""

@@ -94,8 +94,7 @@ class CompressedGradients:
         return {"seed": self.seed, "compression": self.compression, "buckets": {**self._restored, **kept}}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Resume from `state_dict`, in the same process of as many. Raises ValueError for another seed or
-        compression."""
+        """Resume from `state_dict`, in the same process of as many. Raises ValueError for other settings."""
         for name in ("seed", "compression"):
             if state[name] != getattr(self, name):
                 raise ValueError(f"a checkpoint of {name}={state[name]} can't go on with {name}={getattr(self, name)}")

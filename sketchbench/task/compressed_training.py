@@ -101,8 +101,7 @@ class CompressedTraining(Checked, Repeated):
         return {**trained, "classes": experiment.data.classes}
 
     def run(self) -> list[Row]:
-        """Run as `Repeated.run`; without checkpoints, stack all trials of a small network, which gives the same
-        rows."""
+        """Run as `Repeated.run`; without checkpoints, stack all trials of a small network, with the same rows."""
         if self.course.checkpoints is not None or not can_stack(self._experiment):
             return super().run()
         trials = [self._named(self._experiment, UNCOMPRESSED, f"trial {number}") for number in range(self.trials)]

@@ -57,12 +57,11 @@ class Budget(Checked):
 
 
 class Candidate(NamedTuple):
-    """A mean at one size. The size with the largest `score` is chosen, a deviation that a search found on other
-    draws."""
+    """A mean at one size; the size with the largest `score` is chosen, a deviation found on other draws."""
 
     score: float
-    row: Row  # without its mean
-    values: Values  # averaged for the row
+    row: Row
+    values: Values
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,6 @@ class CompressorContract(Checked):
     tolerance: Positive  # the relative error that float32 rounding may cause
 
     def run(self) -> list[Row]:
-        """Measure all sizes; return the rows of counts, then of means."""
         events: dict[str, list[tuple[Size, Values]]] = defaultdict(list)
         means: dict[tuple[Value, Value], list[Candidate]] = defaultdict(list)
         reason = ""

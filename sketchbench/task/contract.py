@@ -83,7 +83,6 @@ class Contract(Checked):
                 raise ValueError(f"sizes={size} must be a pair [d, b]")
 
     def run(self) -> list[Row]:
-        """Test all sizes; return the rows on single operators, on independence, and on bias."""
         subjects = list(self._subjects())
         return [*self._operators(subjects), *self._independence(subjects), *self._gram(subjects)]
 

@@ -67,8 +67,7 @@ class Arms(Checked):
 
 
 class Compressor(NamedTuple):
-    """The computations of clients and server: `send` encodes gradients (T, d); `keep` subtracts the step's message from
-    memory + message."""
+    """`send` encodes gradients (T, d) at the clients; `keep` subtracts the step's message from memory + message."""
 
     send: Callable[[Array], Array]
     keep: Callable[[Array], Array]

@@ -57,7 +57,6 @@ class FrontierCost(Checked):
     trials: Several  # the number of timed rounds, after one that is not timed
 
     def run(self) -> list[Row]:
-        """Time the rounds; return the five rows."""
         layout = _perceptron(self.layers)
         try:
             compressor = at_budget(self.compressor, layout, self.compression, self.budgets)

@@ -43,7 +43,6 @@ class Isometry(Checked):
             raise ValueError(f"number of nonzeros k={self.k} must satisfy k <= d={self.family.d}")
 
     def run(self) -> list[Row]:
-        """Measure δ_S from the eigenvalues of R_SᵀR_S; return the two rows."""
         d, b = self.family.d, self.family.b
         key = seeds.key(self.seed, task="isometry", family=repr(self.family))
         random = seeds.generator(self.seed, data="supports", d=d, k=self.k)

@@ -50,7 +50,6 @@ class Moments(Checked):
     pairs: NonEmptyList[Literal[vectors.Pair, "roaming_spike", "worst"]]
 
     def run(self) -> list[Row]:
-        """Draw the operators, and measure; return two or three rows for each pair."""
         d, b, known, xp = self.family.d, self.family.b, self.known, self.kernels.xp
         fixed = [name for name in self.pairs if name != ROAMING]
         pairs = [self._pair(name) for name in fixed]

@@ -36,9 +36,8 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Release(Checked):
-    """The server's view. With `local` noise each client adds that of its ε; with `distributed` noise each adds a share,
-    and the sum has it all. The attacker knows the other clients' gradients, as the bound assumes, or only their mean
-    over public images."""
+    """The server's view. With `local` noise each client adds that of its ε; with `distributed` noise each adds a share.
+    The attacker knows the other clients' gradients, as the bound assumes, or only their mean over public images."""
 
     clients: Count = 1  # the summed messages, with one image each; the first is the victim
     placement: Literal["local", "distributed"] = "local"  # of noise
@@ -71,10 +70,9 @@ class NoisyLeakage(Checked):
     """Attacks on messages with Gaussian noise, by a server that knows the label, the weights and the key.
 
     It also knows that the victim's image is one of `candidates` test images of its class, with equal probability. A
-    client clips its gradient, and adds noise. What a compressor keeps of it is no less private. The noise is calibrated
-    to ε by the exact curve, for a record that is left out: a client has one. An image is found if it is named among the
-    candidates, so that a guess finds it with probability κ = 1/candidates. Rows by release (`case`), `epsilon` and
-    `clients`:
+    client clips its gradient, and adds noise; a compressor then loses no privacy. The noise is calibrated to ε by the
+    exact curve, for a record that is left out: a client has one. An image is found if it is named among the candidates,
+    so that a guess finds it with probability κ = 1/candidates. Rows by release (`case`), `epsilon` and `clients`:
 
     - `found`: the number of trials in which the victim's candidate has the nearest gradient to the view; bound:
       `reconstruction_bound` for all attacks. Among attackers who know the others' gradients, this attacker finds it

@@ -35,7 +35,6 @@ class Norms(Checked):
     pairs: NonEmptyList[vectors.Pair]
 
     def run(self) -> list[Row]:
-        """Draw the operators, and measure; return one row for each h."""
         d, b = self.family.d, self.family.b
         h = np.array([vectors.pair(name, d, self.seed)[1] for name in self.pairs])
         key = seeds.key(self.seed, task="norms", family=repr(self.family))

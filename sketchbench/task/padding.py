@@ -44,7 +44,6 @@ class Padding(Checked):
             raise ValueError("task padding needs a recovery with a `support`: FIHT or IHT")
 
     def run(self) -> list[Row]:
-        """Recover the signals with both supports; return five rows for each kind."""
         sketch = trials.fixed_operator(self.family, self.kernels, self.seed, "padding")
         return [row for kind in self.signals for row in self._rows(kind, sketch)]
 

@@ -29,9 +29,9 @@ TINY = 1e-12  # replaces a zero divisor
 
 @dataclass(frozen=True)
 class Ring(Checked):
-    """The nodes of a ring and their data. All nodes start from the same normal weights. Node i has normal features, and
-    labels of the linear model W* + `heterogeneity` E_i plus normal noise of standard deviation 1/10, with normal W* and
-    E_i."""
+    """The nodes of a ring and their data; all nodes start from the same normal weights. Node i has normal features, and
+    labels of the linear model W* + `heterogeneity` E_i plus normal noise of standard deviation 1/10; W* and E_i are
+    normal."""
 
     nodes: Annotated[int, Range(3)]  # number of nodes on the ring
     outputs: Count  # of the linear models

@@ -48,7 +48,6 @@ class PrivacyAccounting(Checked):
             choose("accountants", accountant, ACCOUNTANTS)
 
     def run(self) -> list[Row]:
-        """Compute; return the rows of each sampling, and of each accountant for it, in turn."""
         return [
             row for kind in self.multipliers for accountant in self.accountants for row in self._rows(kind, accountant)
         ]

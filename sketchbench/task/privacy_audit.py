@@ -160,9 +160,8 @@ class PrivacyAudit(Checked):
 
 def audit(row: Row, present: Statistics, absent: Statistics) -> Row:
     """Complete a row `audit` with the ε that an attack proves at the row's δ, from its statistic in two worlds. The
-    first half of the trials chooses the threshold above which the attack reports the canary; the second half is
-    counted. `present` and `absent` are the statistics with and without the canary, (trials,), for an even number of
-    trials."""
+    first half of the trials chooses the threshold above which the attack reports the canary; the second is counted.
+    `present` and `absent` are the statistics with and without the canary, (trials,), for an even number."""
     (choosing_in, counted_in), (choosing_out, counted_out) = np.split(present, 2), np.split(absent, 2)
     delta, trials = float(cast(float, row["delta"])), counted_in.size
     threshold = strongest_threshold(choosing_in, choosing_out, delta=delta, error=STRICT)

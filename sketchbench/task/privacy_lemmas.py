@@ -56,7 +56,6 @@ class PrivacyLemmas(Checked):
     records: Count  # records of a client
 
     def run(self) -> list[Row]:
-        """Compute; return the rows of each lemma in turn."""
         rows: list[Row] = []
         for lemma in (self._gaussian, self._composition, self._sampling, self._parallel, self._training):
             rows += lemma()

@@ -124,8 +124,7 @@ class PrivateTraining(Checked):
         case: str,
         baseline: Numbers,
     ) -> Iterator[Row]:
-        """The rows of one ε, or without noise; `training` has the σ of the bounds, `baseline` the noiseless f(w) -
-        f*."""
+        """The rows of one ε, or without noise; `training` has the bounds' σ, `baseline` the noiseless f(w) - f*."""
         excess, sampling = self._excess(objective, last), training.sampling
         measured = {"excess": excess, "start": np.full(self.trials, objective.gap)}
         if case != NONE:

@@ -56,7 +56,6 @@ class SketchedLayers(Checked):
             raise ValueError(f"d={self.family.d} must be a multiple of {KERNEL**2}, the pixels of a filter")
 
     def run(self) -> list[Row]:
-        """Measure all cases; return four rows for each."""
         d = self.family.d
         channels = d // KERNEL**2
         image = (self.batch, channels, PIXELS, PIXELS)

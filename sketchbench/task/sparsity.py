@@ -35,7 +35,6 @@ class Sparsity(Checked):
     length: Several  # d, entries of a vector
 
     def run(self) -> list[Row]:
-        """Draw the vectors, and measure; return three rows for each kind."""
         return [row for kind in KINDS for row in self._rows(kind)]
 
     def _rows(self, kind: Kind) -> list[Row]:

@@ -51,7 +51,6 @@ class Tails(Checked):
     points: Natural
 
     def run(self) -> list[Row]:
-        """Draw the operators, and measure; return the rows of each pair in turn."""
         d = self.family.d
         pairs = [vectors.pair(name, d, self.seed) for name in self.pairs]
         g, h = (self.kernels.asarray(np.array(side)) for side in zip(*pairs, strict=True))

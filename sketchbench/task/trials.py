@@ -70,6 +70,6 @@ def fixed_operator(family: Family, kernels: Kernels, seed: int, task: str) -> Sk
 
 def sketch_and_desketch(sketch: Sketch, vectors: Array) -> Array:
     """Sketch and desketch vectors h by a stack of T operators: RᵀRh, (T, N, d). The vectors are (T, N, d), or (1, N, d)
-    if all operators share them. These are the two steps of a protocol's parties, not the shortcut `Sketch.project`.
-    Vectors are not checked for finite entries, as tasks make them."""
+    if all operators share them. The steps are a protocol's two steps, not the shortcut `Sketch.project`. Vectors are
+    not checked for finite entries, as tasks make them."""
     return sketch.desketch(sketch.sketch(vectors, check_finite=False), check_finite=False)

@@ -60,7 +60,6 @@ class WeightSketch(Checked):
     features: Count
 
     def run(self) -> list[Row]:
-        """Draw the sketches, and measure; return a row, and for each case six, or nine with known moments."""
         made = {case: self._matrices(case) for case in self.cases}
         old, new, _ = made[self.cases[0]]
         nothing = np.full(self.trials, ((old - new) ** 2).sum() / ((old**2).sum() + (new**2).sum()))
