@@ -63,7 +63,7 @@ class Rounds:
     def __init__(self, compressor: Compressor, at: At, updates: Callable[[At], Array], *, moving: bool = False) -> None:
         if moving and compressor.feedback == "client":
             raise ValueError(
-                f"{type(compressor).__name__} has client memory, and no attack on it is known at moving "
+                f"{type(compressor).__name__} keeps what clients have not sent; no attack on it is known at moving "
                 f"weights or images; choose a compressor without it, or the same weights and images in all rounds"
             )
         self.compressor, self.at, self.updates, self.moving = compressor, at, updates, moving

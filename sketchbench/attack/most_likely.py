@@ -42,8 +42,8 @@ class MostLikely(_WithPrior, LBFGS):
 
     v is estimated in `stages`: it is ‖predicted - observed‖²/m for the last stage's image, and at least the variance
     that the view states. In the first stage the whole observation counts as noise. So an exact view is matched exactly
-    in the end, and the attack does not fit the noise. The first start is the prior's mean, further starts are random
-    images from the prior, and the most likely result is kept.
+    in the end, and the attack does not fit the part that no image can match. The first start is the prior's mean,
+    further starts are random images from the prior, and the most likely result is kept.
     """
 
     def _minimise(self, matching: Matching) -> None:

@@ -113,7 +113,7 @@ class CompressedSensingSGD(Checked):
         seeds.key(seed)
         if self.feedback == "zero" and not isinstance(sketch, Scattered):
             raise TypeError(
-                f"feedback=zero needs a sketch with cells for coordinates, not "
+                f"feedback=zero needs a sketch whose coordinates have cells, not "
                 f"{type(sketch).__name__}; choose a CountSketch, or feedback=subtract"
             )
         kernels = objective.kernels
