@@ -87,8 +87,7 @@ class Target(NamedTuple):
             yield made[id(networks)]
 
     def misfit(self, images: Tensor) -> Tensor:
-        """‖predicted - seen‖²/‖seen‖² of all rounds, (T,), for images (T, n, pixels); the numerator alone if seen is
-        0."""
+        """‖predicted - seen‖²/‖seen‖² of all rounds, (T,), for images (T, n, pixels); for seen = 0 the numerator."""
         size = torch.stack([one.seen.square().sum(dim=1) for one in self.sights]).sum(dim=0)
         off = [
             (one.predicted(update) - one.seen).square().sum(dim=1)

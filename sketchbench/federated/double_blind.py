@@ -111,8 +111,7 @@ def broadcast(model: nn.Module, key: int, kernels: Kernels) -> Broadcast:
 
 
 def receive(twin: nn.Module, message: Broadcast, kernels: Kernels) -> None:
-    """Load a broadcast into a client's model `twin` of `blind.make_blind`. Raises ValueError for another model's
-    message."""
+    """Load a broadcast into a client's `twin` of `blind.make_blind`. Raises ValueError for another model's message."""
     named = dict(twin.named_parameters())
     _check_shapes("the message", _shapes(message.weights), _shapes(named))
     sketched.draw(twin, message.key, kernels)

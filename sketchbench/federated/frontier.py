@@ -275,8 +275,7 @@ def train(
 def _noise(
     seed: int, number: int, shape: tuple[int, int, int], apiece: bool
 ) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
-    """Standard normal noise of a round's clients: its mean (T, 1, d), drawn first, and, if wanted, each client's (T, C,
-    d)."""
+    """Standard normal noise of a round's clients: its mean (T, 1, d), drawn first, and, if wanted, each (T, C, d)."""
     drawn = torch.Generator().manual_seed(seeds.key(seed, part="noise", round=number) % 2**63)
     trials, clients, d = shape
     mean = torch.empty(trials, 1, d).normal_(generator=drawn).div_(clients**0.5).numpy()

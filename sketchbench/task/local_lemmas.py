@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 class LocalLemmas(Checked):
     """Runs of iterative sketching with the step size of Theorem F.9, whose lemmas are checked in every round. Rows:
 
-    `ratio`, by `lemma`: the inequality's smaller side over the other side: the largest ratio over all rounds and local
+    `ratio`, by `lemma`: the lemma's smaller side over the other side: the largest ratio over all rounds and local
     steps, and the number of trials in which it exceeds the bound 1 (see `theory.local_steps`).
     `difference`, at about `points` rounds: the two sides of Lemma F.6 at the end of a round, where the sketch enters:
     mean of ‖w - w*‖² minus the lemma's bound; bound: 0.
