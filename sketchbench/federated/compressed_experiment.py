@@ -62,8 +62,9 @@ class CompressedProcedure(Procedure):
 
 @dataclass(frozen=True, kw_only=True)
 class CompressedExperiment(Experiment[ServerState]):
-    """SGD of one network from compressed gradients, in one trial. Its curve has the bytes that a client sends and
-    receives if it takes part in every round, and the quantities
+    """SGD of one network from compressed gradients, in one trial.
+
+    Its curve has the bytes that a client sends and receives if it takes part in every round, and the quantities
 
     `loss`, `train_accuracy`: on training samples;
     `accuracy`: on test samples;

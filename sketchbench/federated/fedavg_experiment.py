@@ -68,8 +68,9 @@ class Successive(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class FedAvgExperiment(Experiment[Successive]):
-    """FedAvg of one network. Its curve has the bytes of all clients together, the bytes of every message, and the
-    quantities
+    """FedAvg of one network.
+
+    Its curve has the bytes of all clients together, the bytes of every message, and the quantities
 
     `accuracy`, `loss`: on the test samples; for two classes also `auc`, the area under the ROC curve, and `roc`;
     `error I`, `cosine I`, `error II`, `cosine II`, after the rounds `estimated`, of a network with sketched layers: ‖Δ̂

@@ -34,8 +34,9 @@ class Journey(NamedTuple):
 
 @dataclass(frozen=True)
 class Communication(Checked):
-    """Iterative sketching until the quantity that a theorem bounds has fallen to `target` times f(w⁰) - f*. The same
-    training without sketches, at the theorem's step size for α = 0, is the reference. Rows:
+    """Iterative sketching until the quantity that a theorem bounds has fallen to `target` times f(w⁰) - f*.
+
+    The same training without sketches, at the theorem's step size for α = 0, is the reference. Rows:
 
     `rounds`: mean number of rounds with sketches over that without; bound: 2(1 + α) (see `theory.convergence`).
     `bytes`: mean of a client's sent bytes by then, over those without sketches; bound: 2(1 + α) b/d.

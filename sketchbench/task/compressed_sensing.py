@@ -67,7 +67,9 @@ class Trials(Checked):
 @dataclass(frozen=True)
 class CompressedSensing(Trials):
     """`trials` runs of `rounds` rounds with step size 1/√rounds: a recovery, with server error feedback and channel
-    noise. Its competitors are `peers` (see `federated.peers`). Rows, at about `points` rounds:
+    noise.
+
+    Its competitors are `peers` (see `federated.peers`). Rows, at about `points` rounds:
 
     `loss`, by algorithm (`case`): mean of f(w(t)), with a client's sent and received bytes so far.
     `worse`, in late rounds (after a tenth of all): the number of trials with a loss not below the peer

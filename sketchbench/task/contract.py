@@ -30,11 +30,12 @@ QUANTITIES = ("linearity", "transpose", "projection", "precision")
 
 @dataclass(frozen=True)
 class Contract(Checked):
-    """Tests at many sizes whether a sketch family keeps what all measurements rely on. Rows that count broken
-    operators, with errors in units of rounding; bound: 1:
+    """Tests at many sizes whether a sketch family keeps what all measurements rely on.
 
-        linearity: R and Rᵀ are linear, for any other vectors in the batch; repeated calls agree; arguments are not
-            changed.
+    Rows that count broken operators, with errors in units of rounding; bound: 1:
+
+        linearity: R and Rᵀ are linear, for any other vectors in the batch; repeated calls agree; arguments are
+            unchanged.
         transpose: ⟨Rx, y⟩ = ⟨x, Rᵀy⟩, and the dense matrix and SciPy's operator agree with R.
         projection: `project` is `desketch` of `sketch`; `padded`, `with_workspace` and `sketch_sparse` agree with R.
         precision: float32 input gives the results of float64, in float32.
@@ -63,16 +64,15 @@ class Contract(Checked):
 
         gram: by `case`, an entry of RᵀR, ‖Ru‖² in a direction u, and the mean of the diagonal of RᵀR.
 
-    Sizes that the family refuses (by any ValueError) are left out.
-
-    `sizes`: pairs [d, b] beside the family's own size. The first accepted size gets most of the operators.
+    Sizes that the family refuses (by any ValueError) are left out. The first of the `sizes` that it takes is the main
+    size.
     """
 
     family: Family
     kernels: Kernels
     seed: int
-    sizes: NonEmptyList[NonEmptyList[Count]]
-    operators: Several  # the number of operators at that size
+    sizes: NonEmptyList[NonEmptyList[Count]]  # pairs [d, b] beside the family's own size
+    operators: Several  # the number of operators at the main size
     fewer: Several  # the most operators at each other size
     rate: Share  # the probability of a broken operator that is to be excluded
 

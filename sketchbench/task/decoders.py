@@ -32,7 +32,7 @@ class Decoders(Checked):
         relative_error: mean of ‖x - x̂‖²/‖x‖², by decoder (`case`): the recovery under test (`recovery`), `iht`, `omp`,
             `cosamp` and `lasso`. The LASSO has the best of the `penalties`, which takes knowledge of the signals.
         behind, by other decoder (`case`): the number of signals with a larger error of the recovery than of the
-        decoder; bound: 1/2, for a probability.
+            decoder; bound: 1/2, for a probability.
         control_behind: the same for a recovery of nothing, a negative control.
         difference, by other decoder: mean of the recovery's relative error minus the decoder's.
     """

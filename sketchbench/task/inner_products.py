@@ -28,7 +28,7 @@ class InnerProducts(Checked):
             it.
         scaled: mean of M √b / √(log d), which stays bounded as d and b grow if M scales like √(log d / b).
         exceedance, by reading of the lemma (`case`) and δ: the number of trials in which M reaches the lemma's
-        `threshold`; bound: 2δ, the lemma's probability.
+            `threshold`; bound: 2δ, the lemma's probability.
         constant, by reading and δ: the (1 - 2δ)-quantile of M over the threshold, the smallest factor of the threshold
             at which the lemma would hold; mean over 50 batches of trials, left out if 2δ of a batch is less than one
             trial. Bound: 1, or 2 for the reading `unnamed`, which leaves a factor open: the factor of the lemma's

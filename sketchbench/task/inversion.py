@@ -70,7 +70,9 @@ class Assessment(Checked):
 @dataclass(frozen=True)
 class ImageInversion(Checked, Repeated):
     """An attack on views of `trials` training steps, each with random weights and a test image, and on `control`. The
-    control is a view of the same steps without a defence. Rows by `case`, the name of the view or `control`:
+    control is a view of the same steps without a defence.
+
+    Rows by `case`, the name of the view or `control`:
 
     - `mse`, `psnr` (dB), `ssim`: means over the reconstructions; also of the mean training image (case `mean image`).
     - `evaluations`, `starts`: mean numbers of gradient evaluations over all starts, and of starts.

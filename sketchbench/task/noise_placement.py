@@ -42,7 +42,7 @@ class NoisePlacement(Checked):
             bound: the accounted ε. The cases are `before`, `after`, and two negative controls: `unscaled`, with R g +
             N(0, σ² I), and `halved`, with half of σ before the sketch.
         noise (case `after`): the power of the noise in desketched releases, E‖Rᵀ noise‖² given R, after over before,
-        which is ‖R‖² ‖R‖_F²/‖RᵀR‖_F²: its mean, and the number of trials in which it exceeds 1.
+            which is ‖R‖² ‖R‖_F²/‖RᵀR‖_F²: its mean, and the number of trials in which it exceeds 1.
     """
 
     family: Family

@@ -26,8 +26,9 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Prescribed(Checked):
-    """`trials` runs of iterative sketching for each target ε, with a theorem's step size and number T of rounds. Rows
-    by target (`case`), means of f - f* at w^T (F.10), or at the mean of all weights (F.8):
+    """`trials` runs of iterative sketching for each target ε, with a theorem's step size and number T of rounds.
+
+    Rows by target (`case`), means of f - f* at w^T (F.10), or at the mean of all weights (F.8):
 
     `excess`: bound: ε. `excess_early`: after a quarter of the rounds, a near miss; same bound.
     `excess_step`, for b < d: bound: f - f* of the same training without sketches, after as many bits.

@@ -30,13 +30,13 @@ class PrivacyLemmas(Checked):
 
     Rows with `claimed` and `exact_epsilon`; value: exact over claimed; bound: 1, for a correct lemma:
         gaussian (Lemma H.7): a Gaussian release with the lemma's σ for (ε, δ). `range` is `proven` for ε <= 1, as in
-        the lemma's source, else `beyond`.
+            the lemma's source, else `beyond`.
         composition (Lemma H.3): `steps` releases of exactly (ε, δ) each, with δ' = δ.
         sampling (Lemma H.4): one such release on a batch drawn with replacement.
         parallel (Lemma H.2): a Gaussian release by each of three clients, with different σ.
         training (Theorem 6.2): T = steps/K rounds of K local steps, of (ε, δ) each by Lemma H.7, without amplification.
-        `reading` names the sensitivity: `bound`, ℓ, as in the paper, or `replace_one`, 2ℓ/batch, that of the mean over
-        a batch. `range` is `small` if the claimed ε of the whole training is at most 1, else `large`.
+            `reading` names the sensitivity: `bound`, ℓ, as in the paper, or `replace_one`, 2ℓ/batch, that of the mean
+            over a batch. `range` is `small` if the claimed ε of the whole training is at most 1, else `large`.
     The `case` of composition and sampling is the mechanism: `gaussian` (for sampling with an upper limit as the exact
     ε), or `worst`, the worst mechanism (see `privacy.worst_case`). `reading` is `printed`, or `smaller`, a wrong lemma
     as a negative control: with half of σ², with the mean of the clients' ε, without the factor 2 of 2k log(1/δ'), or
@@ -44,7 +44,7 @@ class PrivacyLemmas(Checked):
 
     And one row with another value:
         constant (Theorem 6.2): the least factor of Lemma H.7's σ² with which a training with batches of one record is
-        as private as claimed; the paper has σ² = O(log(1/δ) ℓ²/ε²). Bound: CONSTANT.
+            as private as claimed; the paper has σ² = O(log(1/δ) ℓ²/ε²). Bound: CONSTANT.
     """
 
     epsilons: NonEmptyList[Positive]  # ε of one release

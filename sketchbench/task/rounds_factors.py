@@ -38,8 +38,9 @@ SHARE_OF_ADAM = 0.01  # Adam's rate over SGD's: 1e-3, as in the published code o
 
 @dataclass(frozen=True)
 class RoundsFactors(Checked, Repeated):
-    """FedAvg to a target of test accuracy, at two levels of each factor, plain and sketched from the same seeds. A
-    trial is a replicate of the whole design (`measure.factorial.design`). Rows:
+    """FedAvg to a target of test accuracy, at two levels of each factor, plain and sketched from the same seeds.
+
+    A trial is a replicate of the whole design (`measure.factorial.design`). Rows:
 
     `rounds_to_target`, by `case` with the levels of all factors: mean number of rounds. A training that misses the
     target counts as `rounds`, and the status is then `unfinished`.

@@ -23,7 +23,7 @@ class Units(Checked):
     Rows:
         relative_error, by `unit` (1 or 2^exponent): mean of ‖x - x̂‖² / ‖x‖².
         change, by `unit` (also as `case`): mean absolute difference of a signal's relative errors in this unit and in
-        the unit 1, and the number of signals for which it exceeds the bound 1e-9 for rounding.
+            the unit 1, and the number of signals for which it exceeds the bound 1e-9 for rounding.
     """
 
     family: Family
