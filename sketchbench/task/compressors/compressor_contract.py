@@ -26,7 +26,7 @@ Compression = Annotated[float, Range(1)]
 FEW = 400  # draws below which a mean is not worth measuring
 APPLICATIONS = 20  # of an operator in a trial
 Size = dict[str, Value]  # the columns d and compression
-PATIENCE = 32  # rounds after which a compressor that sends nothing of an update is taken to send nothing for ever
+PATIENCE = 32  # rounds without a message after which a compressor is taken to send nothing for ever
 EVENT = 0.5  # the threshold of an indicator that is 0 or 1
 
 
@@ -57,13 +57,7 @@ class Budget(Checked):
 
 
 class Candidate(NamedTuple):
-    """A mean at one size.
-
-    Attributes:
-        score: the deviation that a search found on other draws, which chooses the size with the largest one.
-        row: the row without its mean.
-        values: the values whose mean is measured.
-    """
+    """A mean at one size; the size with the largest `score` is chosen, a deviation found on other draws."""
 
     score: float
     row: Row
@@ -72,9 +66,10 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True)
 class CompressorContract(Checked):
-    """Tests whether a compressor C keeps its statements, and what every training relies on, at each size: a layout of a
-    network's parameters (d) and a compression. Sizes that the compressor refuses are left out; if it refuses all, there
-    is a single row `bytes` with the status `refused` and the reason.
+    """Tests whether a compressor C keeps its statements, and what every training relies on, at each size.
+
+    A size is a layout of a network's parameters (d) and a compression. Sizes that the compressor refuses are left out;
+    if it refuses all, there is a single row `bytes` with the status `refused` and the reason.
 
     Means at the size with the largest deviation, which other draws choose:
 
@@ -83,41 +78,34 @@ class CompressorContract(Checked):
         loss: for a compressor that states a δ, ‖C(x) - x‖²/‖x‖², by kind of vectors (`case`); bound: 1 - δ, plus
             rounding.
 
-    Counts of trials at all sizes together in which the compressor fails, with the size of the worst one; `maximum` is
-    in units of what is allowed, and the bound is 1:
+    Counts of trials at all sizes together in which the compressor fails, with the worst size; `maximum` is in units of
+    the allowance, and the bound is 1:
 
-        feedback: error feedback loses or doubles more than `tolerance` of the updates, though it states that it
+        feedback: error feedback loses or doubles more than `tolerance` of the updates, although it states that it
             conserves them.
         summed: messages are stated to add up, but the step from their mean is off by more than `tolerance`.
         not_summed: messages are stated not to add up, but the step from their mean is not off.
         bytes: a client's messages exceed the limit.
-        bytes_up, bytes_down: the stated numbers of bytes differ from the counted ones.
+        bytes_up, bytes_down: the stated numbers of bytes differ from the counted numbers.
         sameness: a second call with the same key gives another message or step.
         renewal: the next round's operator is the same though `fresh`, or another though not `fresh`; for compressors
             with a key, at compressions above 1.
-        neighbours: the next trial has the same operator; likewise.
-        unit: the steps of the same updates in tiny or huge units are off by more than `tolerance`, though it states
-            that its steps scale.
-        refusal: an update that is no number or infinite is taken, or leaves something behind in the memory.
-        restart: after an update of zeros, nothing of others is sent for PATIENCE rounds.
-
-    Arguments:
-        layouts: of networks: the shapes of their parameters.
-        compressions: bytes of a float32 update over bytes of a message.
-        budget: the numbers of draws, vectors and trials.
-        tolerance: the relative error that float32 rounding may cause.
+        neighbours: the next trial has the same operator; for the same compressors.
+        unit: steps of the same updates in tiny or huge units are off by more than `tolerance`, although it states that
+            its steps scale.
+        refusal: an update with NaN or infinity is accepted, or changes the memory.
+        restart: after an update of zeros, nothing of other updates is sent for PATIENCE rounds.
     """
 
     compressor: MakeCompressor
     kernels: Kernels
     seed: int
-    layouts: NonEmptyList[NonEmptyList[list[Natural]]]
-    compressions: NonEmptyList[Compression]
-    budget: Budget
-    tolerance: Positive
+    layouts: NonEmptyList[NonEmptyList[list[Natural]]]  # of networks: the shapes of their parameters
+    compressions: NonEmptyList[Compression]  # bytes of a float32 update over bytes of a message
+    budget: Budget  # the numbers of draws, vectors and trials
+    tolerance: Positive  # the relative error that float32 rounding may cause
 
     def run(self) -> list[Row]:
-        """Measure all sizes; returns the rows of counts, then those of means."""
         events: dict[str, list[tuple[Size, Values]]] = defaultdict(list)
         means: dict[tuple[Value, Value], list[Candidate]] = defaultdict(list)
         reason = ""
@@ -145,7 +133,7 @@ class CompressorContract(Checked):
         return Subject(made, self.kernels, seed)
 
     def _events(self, subject: Subject, budget: Budget, keyed: bool) -> Iterator[tuple[str, Values]]:
-        """The quantities that are counted, with their values in each trial, in units of what is allowed."""
+        """The counted quantities, with their values in each trial, in units of the allowance."""
         compressor, clients, number = subject.compressor, budget.clients, budget.rounds
         rounds = contract.play_rounds(subject, budget.trials, clients, number)
         if compressor.feedback != "none" and compressor.conserves:
@@ -170,7 +158,7 @@ class CompressorContract(Checked):
         yield "restart", contract.detect_silence(subject, budget.trials, clients, PATIENCE) / EVENT
 
     def _biases(self, subject: Subject, draws: int) -> Iterator[Candidate]:
-        """The deviations of the mean of C(x). `entry` needs all draws, as a compressor may seldom send an entry."""
+        """The deviations of the mean of C(x). `entry` needs all draws: a compressor may seldom send an entry."""
         if not subject.compressor.unbiased or draws < FEW:
             return
         deviations = contract.bias(subject, draws, max(1, trials.WORKSPACE // (4 * subject.compressor.layout.d)))
@@ -191,6 +179,6 @@ def _losses(subject: Subject, count: int) -> Iterator[Candidate]:
 
 
 def _count(quantity: str, parts: list[tuple[Size, Values]]) -> Row:
-    """Count the trials, over all sizes, whose value exceeds 1; the row names the size with the largest value."""
+    """Count the trials of all sizes with a value above 1; the row names the size with the largest value."""
     size = max(parts, key=lambda part: float(part[1].max()))[0]
     return Row(quantity, **size).exceedances(np.concatenate([values for _, values in parts]), 1.0)

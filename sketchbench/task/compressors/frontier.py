@@ -1,4 +1,4 @@
-"""The frontier: the accuracy that trainings with a compressor reach at a budget of bytes, with and without privacy."""
+"""The frontier: the accuracy of trainings with a compressor at a budget of bytes, with and without privacy."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ class FrontierJudging(Checked):
         budgets: all compressions of the study; `at_budget` refuses messages that also fit a smaller budget.
         allowed_loss: the loss of accuracy by compression that is allowed in the mean.
         great_loss: the loss of accuracy that is allowed in a single training.
-        least_gain: the gain of accuracy, from the start to the end, below which a training has failed.
+        least_gain: the gain of accuracy, from start to end, below which a training has failed.
     """
 
     budgets: NonEmptyList[Positive]
@@ -43,45 +43,42 @@ class FrontierJudging(Checked):
 class Frontier(Checked):
     """`trials` trainings with updates compressed to a budget of bytes, beside the same trainings without compression.
 
-    In each trial both have the same partition, initial weights, batches and noise, none of which depends on the
+    In each trial both have the same partition, initial weights, batches and noise, which do not depend on the
     compressor. Settings are each of `training.cases` without privacy, and `privacy.case` with local noise at each ε of
     `privacy.epsilons`, and with distributed noise at each of `privacy.distributed`.
 
     Privacy protects single records from the server (see `federated.frontier`), by the named accountant and relation of
-    neighbours. With local noise (`iid, private`) the server sees each message; with distributed noise (`iid, secure
-    aggregation`) it sees their sum alone, which takes a linear compressor, or a modular one, which adds noise to
-    its integers, by Rényi divergences at integer orders (`privacy.secure_sum`). Batches are Poisson samples, and the
-    noise is calibrated to all rounds of a training. The trainings that choose the learning rate are not in this ε: see
+    neighbours. With local noise (`iid, private`) the server sees each message. With distributed noise (`iid, secure
+    aggregation`) it sees only their sum. This takes a linear compressor, or a modular one, which adds noise to its
+    integers, by Rényi divergences at integer orders (`privacy.secure_sum`). Batches are Poisson samples, and the noise
+    is calibrated to all rounds of a training. The trainings that choose the learning rate are not in this ε: see
     `spent`.
 
-    Where not all clients take part in a round (`training.taking_part`), they keep no state, and a compressor with a
-    memory at each client is refused.
+    If only some clients take part in a round (`training.taking_part`), they keep no state, and a compressor with a
+    memory at each client is refused. Each method has its own learning rate in each setting: the rate of `tuning.rates`
+    with the highest accuracy on a held-out tenth of the training images.
 
-    Each method has its own learning rate in each setting: the one of `tuning.rates` with the highest accuracy on a
-    held-out tenth of the training images.
+    Rows, by `case`, the partition (`iid, private` or `iid, secure aggregation` with privacy), and by `epsilon`:
 
-    Rows, by `case`, the partition (`iid, private` or `iid, secure aggregation` for one with privacy), and by `epsilon`:
-
-    `accuracy`: on the test images, averaged over `training.judged` rounds up to the last one, 0 for a training that
-    diverged, with the bytes that a client sends (at most) and receives (in the mean) in a round; or the status
-    `refused`.
-    `accuracy_loss`: mean of the accuracy without compression less that with it; bound: `judging.allowed_loss`.
-    `lost`, `kept`: in how many trainings that loss exceeds `judging.great_loss`, or does not; bound: 1/2, for a
-    probability: they are about the median training.
-    `gain`: mean of the accuracy at the end less that at the start, and the `count` of trainings that gain less than
+    `accuracy`: on the test images, averaged over `training.judged` rounds up to the last round, 0 for a training that
+    diverged, with a client's sent (at most) and received (mean) bytes in a round; or the status `refused`.
+    `accuracy_loss`: mean of the accuracy without compression minus that with it; bound: `judging.allowed_loss`.
+    `lost`, `kept`: the number of trainings in which that loss exceeds `judging.great_loss`, or does not; bound: 1/2,
+    for a probability: they are about the median training.
+    `gain`: mean of the final minus the first accuracy, and the `count` of trainings that gain less than
     `judging.least_gain`; the bound 1/2 is for the count.
-    `over_noise`, with privacy: mean of the loss of accuracy by compression, less the loss by privacy in trainings
+    `over_noise`, with privacy: mean of the loss of accuracy by compression, minus the loss by privacy in trainings
     without compression; bound: 0.
-    `costlier`, with privacy: in how many trainings that difference is above 0; bound: 1/2.
-    `reached`: in how many trainings the accuracy was seen to reach the target, that of the same training without
-    compression at its end less `judging.great_loss`; bound: 1/2.
+    `costlier`, with privacy: the number of trainings in which that difference is above 0; bound: 1/2.
+    `reached`: the number of trainings whose accuracy was seen to reach the target: the final accuracy of the same
+    training without compression minus `judging.great_loss`; bound: 1/2.
     `rounds_to_target`: the rounds after which at least half of the trainings have reached it; `unfinished` if fewer do.
-    `below_local`, with distributed noise: in how many trainings the accuracy is at most that without compression and
-    with local noise at the same ε; bound: 1/2.
+    `below_local`, with distributed noise: the number of trainings with an accuracy of at most that without compression
+    and with local noise at the same ε; bound: 1/2.
     `diverged`: the number of trainings that diverged; bound: 1/2.
     `rate`: the learning rate.
-    `spent`, with privacy: an upper bound of ε once the trainings that chose the rate count, too; held-out images count
-    as public.
+    `spent`, with privacy: an upper bound of ε including the trainings that chose the rate; held-out images count as
+    public.
 
     If the compressor refuses the budget (see `compressor.budget`), there is a single row `accuracy` with the status
     `refused`.
@@ -109,11 +106,11 @@ class Frontier(Checked):
     trials: Several
 
     def run(self) -> list[Row]:
-        """Train; returns the rows of each setting.
+        """Train; return the rows of each setting.
 
         Raises:
-            ValueError: as `stacked_network.stacked`, for clients with unequally many records, or a δ of at least 1
-                over the number of a client's records.
+            ValueError: as `stacked_network.stacked`, for clients with unequally many records, or a δ of at least 1 over
+                the number of a client's records.
             Unfinished: when the time limit of `course` has passed.
         """
         trainings = self._trainings
@@ -144,14 +141,14 @@ class Frontier(Checked):
 
     @property
     def _groups(self) -> list[Sequence[Setting]]:
-        """The settings, those that differ in ε alone together."""
+        """The settings, in groups that differ in ε alone."""
         privacy = self.privacy
         ways = ((False, privacy.epsilons), (True, privacy.distributed))
         private = [[Setting(privacy.case, float(epsilon), way) for epsilon in epsilons] for way, epsilons in ways]
         return [group for group in (*([Setting(case)] for case in self.training.cases), *private) if group]
 
     def _refusal(self, trainings: PairedTrainings, setting: Setting, compressor: Compressor) -> str:
-        """Why the compressor can't be used in a setting; "" if it can."""
+        """The reason why the compressor can't be used in a setting; "" if it can."""
         if setting.distributed and not (compressor.linear or compressor.modular):
             return f"{type(compressor).__name__} is not linear: the sum of its messages is no function of the noisy sum"
         return refusal(compressor, trainings.clients(setting.case, [0]))
@@ -174,7 +171,6 @@ class Frontier(Checked):
         )
 
     def _row(self, quantity: str, setting: Setting, **columns: Value) -> Row:
-        """A row of a setting."""
         about: dict[str, Value] = {"case": setting.name, "rounds": self.training.rounds}
         if setting.epsilon is not None:
             accountant = {"accountant": self.privacy.accountant, "neighbours": "add_remove"}
@@ -209,7 +205,7 @@ class Frontier(Checked):
         yield row("rate").number(own.rate)
 
     def _to_target(self, row: Row, rounds: float) -> Row:
-        """The row with the rounds of the median training, infinite where it does not reach its target."""
+        """The row with the rounds of the median training, infinite if it does not reach its target."""
         if np.isfinite(rounds):
             return row.number(rounds)
         return row.without_number("unfinished", f"fewer than half of the {self.trials} trainings reach the target")

@@ -1,4 +1,4 @@
-"""The cost of a compressor: run time of client and server in a round, and bytes that each keeps in memory."""
+"""The cost of a compressor: run time of client and server in a round, and the bytes of their memories."""
 
 import itertools
 import logging
@@ -23,7 +23,7 @@ from sketchbench.measure.row import Row
 from sketchbench.sketch.family import SizeError
 
 log = logging.getLogger(__name__)
-GOAL = 2.0  # times as long as without compression a round may take
+GOAL = 2.0  # allowed time of a round, over the time without compression
 
 
 @dataclass(frozen=True)
@@ -43,28 +43,20 @@ class FrontierCost(Checked):
     that does it. If the compressor refuses the budget (see `compressor.budget`), there is a single row `client_time`
     with the status `refused`.
 
-    Arguments:
-        compressor: makes the compressor from `layout` and `limit`.
-        compression: bytes of an update over bytes that a client may send.
-        budgets: all compressions of the study; `at_budget` refuses messages that also fit a smaller budget.
-        layers: numbers of inputs, hidden units and classes of the perceptron.
-        clients: of a round.
-        batch: records in the batch of a client.
-        trials: the number of rounds that are timed, after one that is not.
+    `budgets`: all compressions of the study; `at_budget` refuses messages that also fit a smaller budget.
     """
 
-    compressor: MakeCompressor
+    compressor: MakeCompressor  # makes the compressor from `layout` and `limit`
     kernels: Kernels
     seed: int
-    compression: Positive
+    compression: Positive  # bytes of an update over bytes that a client may send
     budgets: NonEmptyList[Positive]
-    layers: NonEmptyList[Count]
-    clients: Count
-    batch: Count
-    trials: Several
+    layers: NonEmptyList[Count]  # numbers of inputs, hidden units and classes of the perceptron
+    clients: Count  # of a round
+    batch: Count  # records in the batch of a client
+    trials: Several  # the number of timed rounds, after one that is not timed
 
     def run(self) -> list[Row]:
-        """Time the rounds; returns the five rows."""
         layout = _perceptron(self.layers)
         try:
             compressor = at_budget(self.compressor, layout, self.compression, self.budgets)
@@ -83,8 +75,7 @@ class FrontierCost(Checked):
         return At(self.kernels, seeds.key(self.seed, task="frontier cost"), number, 1)
 
     def _round(self, number: int, layout: Layout, sides: dict[str, "_Timed"]) -> tuple[float, ...]:
-        """Seconds of all clients' gradients, then of clients and server without compression, then with the
-        compressor."""
+        """Seconds of all clients' gradients, then of clients and server, first uncompressed, then compressed."""
         random = seeds.generator(self.seed, task="frontier cost", round=number)
         shape = (1, self.clients, self.batch)
         xp = self.kernels.xp
@@ -125,7 +116,7 @@ class _Timed:
     _server: list[float] = field(default_factory=list)
 
     def round(self, x: Array, at: At) -> tuple[float, float]:
-        """Run a round; returns the seconds of all clients and of the server."""
+        """Run a round; return the seconds of all clients and of the server."""
         if self.memory is None:
             self.memory = self.compressor.begin(1, x.shape[1], at.kernels)
             answer = self.compressor.answer
@@ -135,7 +126,7 @@ class _Timed:
                 self._server.append(taken)
                 return result
 
-            object.__setattr__(self.compressor, "answer", timed)  # a frozen instance of our own
+            object.__setattr__(self.compressor, "answer", timed)  # a frozen instance, which only this task uses
         self._server.clear()
         done, taken = _time(at.kernels, partial(self.compressor.exchange, x, self.memory, at))
         self.memory = done.memory
@@ -151,7 +142,7 @@ def _perceptron(layers: Sequence[int]) -> Layout:
 
 
 def _time(kernels: Kernels, compute: Callable[[], Any]) -> tuple[Any, float]:
-    """Run a computation; returns its result and its seconds, including those of a GPU."""
+    """Run a computation; return its result and its seconds, including those of a GPU."""
     start = time.perf_counter()
     result = compute()
     if kernels.NAME == "cupy":
@@ -160,7 +151,6 @@ def _time(kernels: Kernels, compute: Callable[[], Any]) -> tuple[Any, float]:
 
 
 def _nbytes(kept: Any) -> int:
-    """Bytes of all arrays in the memory of one trial."""
     if kept is None:
         return 0
     if hasattr(kept, "nbytes"):

@@ -35,39 +35,27 @@ log = logging.getLogger(__name__)
 
 
 class Found(NamedTuple):
-    """The reconstructions of the best attack from one place, after some rounds.
+    """The reconstructions of the best attack from one place, after some rounds. The lead of an attack is its PSNR minus
+    that of the class mean, in dB."""
 
-    Attributes:
-        images: the reconstructions, (trials, pixels).
-        leads: of each attack, by its name: PSNR less that of the class mean, in dB, in each judged trial.
-        columns: of all rows about them.
-    """
-
-    images: NDArray[np.float64]
-    leads: dict[Kind, NDArray[np.float64]]
-    columns: dict[str, Value]
+    images: NDArray[np.float64]  # the reconstructions, (trials, pixels)
+    leads: dict[Kind, NDArray[np.float64]]  # of each attack in each judged trial
+    columns: dict[str, Value]  # of all rows about them
 
     @property
     def lead(self) -> NDArray[np.float64]:
-        """Of the best attack, (trials,)."""
+        """Lead of the best attack in dB, (trials,)."""
         return self.leads[cast(Kind, self.columns["attack"])]
 
 
 class Shared(NamedTuple):
-    """What is the same for all compressors, and is made once in a process: nearly half of the time.
+    """The parts common to all compressors, made once in a process: nearly half of the time. The scene has first
+    `choosing` trials, then the judged trials; none of them was seen while the attacks were developed."""
 
-    Attributes:
-        scene: the networks and images: first `choosing` trials, then the judged ones. They are others than those that
-            were seen while the attacks were made.
-        networks: those of property inference, of the judged trials.
-        updates: of property inference.
-        control: in how many judged trials the attack without compression has a lead above `judging.control`.
-    """
-
-    scene: Scene
-    networks: DenseNetworks
-    updates: Updates
-    control: int
+    scene: Scene  # the networks and images
+    networks: DenseNetworks  # of property inference, in the judged trials
+    updates: Updates  # of property inference
+    control: int  # the judged trials with an uncompressed lead above `judging.control`
 
 
 _SHARED = Kept[tuple[str, str, str], Shared](1)
@@ -75,72 +63,57 @@ _SHARED = Kept[tuple[str, str, str], Shared](1)
 
 @dataclass(frozen=True)
 class LeakageJudging(Checked):
-    """The thresholds of leakage, and the budgets of the study.
+    """The thresholds of leakage, and the budgets of the study."""
 
-    Arguments:
-        least: the PSNR less that of the class mean, in dB, from which on an image counts as visible.
-        control: the same threshold for the control without compression.
-        told: the area under the ROC curve from which on a message is said to reveal the property.
-        pictures: the number of trials whose images are kept.
-        budgets: all compressions of the study; `at_budget` refuses messages that also fit a smaller budget.
-    """
-
-    least: Positive
-    control: Positive
-    told: Probability
-    pictures: Natural
-    budgets: NonEmptyList[Positive]
+    least: Positive  # the lead over the class mean, in dB, from which on an image counts as visible
+    control: Positive  # the same threshold for the control without compression
+    told: Probability  # the area under the ROC curve from which on a message reveals the property
+    pictures: Natural  # the number of trials whose images are kept
+    budgets: NonEmptyList[Positive]  # all compressions of the study; `at_budget` refuses any that fit a smaller budget
 
 
 @dataclass(frozen=True)
 class FrontierLeakage(Checked):
-    """Attacks on the messages of the first rounds of `clients` clients, each of which computes one gradient at freshly
-    drawn weights, the same in each round, and sends it by `compressor` in 1/`compression` of its bytes.
+    """Attacks on the messages of the first rounds of `clients` clients. Each client computes one gradient at random
+    weights, the same in each round, and sends it by `compressor` in 1/`compression` of its bytes.
 
     Gradient inversion: each client has a batch of a single test image, the easiest case for an attacker, who also knows
     the label, the weights, the compressor, and the training images. The clients' images have different classes, unless
-    there are more clients than classes. The attacker knows the mean training image of the label's class, the class
-    mean, without a message; the lead of an attack is its PSNR less that of the class mean. The rows are about one
-    attack of `StackedAttacks` (column `attack`): the one with the highest mean PSNR in `choosing` further trials, so
-    that the choice does not depend on the judged trials. Rows by `case`, the place from which the first client's image
-    is attacked (`server`, `sum`, `another client` or `eavesdropper`; see `compressed_message.Rounds.sights`), and by
-    `round`, the number of rounds that are seen, with `bytes_seen`:
+    there are more clients than classes. Without a message, the attacker knows the class mean: the mean training image
+    of the label's class. The lead of an attack is its PSNR minus that of the class mean. The rows are about one attack
+    of `StackedAttacks` (column `attack`): that with the highest mean PSNR in `choosing` further trials, so that the
+    choice does not depend on the judged trials. Rows by `case`, the place from which the first client's image is
+    attacked (`server`, `sum`, `another client` or `eavesdropper`; see `compressed_message.Rounds.sights`), and by
+    `round`, the number of observed rounds, with `bytes_seen`:
 
     - `psnr` (dB), `ssim`: of the reconstruction, after one round; the cases `mean image` and `class mean` are guesses.
     - `lead`: mean lead, in dB; bound: 0.
-    - `beyond`: mean of the lead less `judging.least`, in dB; bound: 0.
-    - `own_lead`: the mean lead of each attack that was tried.
-    - `leaks`: in how many trials the image has not been visible, with a lead of `judging.least`, after this or any
-      smaller number of rounds; few if it is in the median trial; bound: 1/2.
-    - `visible`: in how many trials it has been visible; few if it is not in the median trial; bound: 1/2.
+    - `beyond`: mean of the lead minus `judging.least`, in dB; bound: 0.
+    - `own_lead`: the mean lead of each attack.
+    - `leaks`: the number of trials in which the image has not been visible, with a lead of `judging.least`, after this
+      or any smaller number of rounds; few if it is visible in the median trial; bound: 1/2.
+    - `visible`: the number of trials in which it has been visible; few if it is not in the median trial; bound: 1/2.
     - `until`: the median of the rounds until the image is visible; `unfinished` if it is not within the most `rounds`.
     - `picture`: the images of the first trials, and the reconstructions by the server and from the sum; the value is
       the PSNR.
 
-    An attack ends when all images have been visible, or messages repeat: `leaks` and `visible` stay what they are.
+    An attack ends when all images have been visible, or messages repeat: `leaks` and `visible` then stay.
 
     The column `positive_control` has the number of trials in which the most likely image of its class, given the
     client's uncompressed message, has a lead above `judging.control`.
 
-    Property inference (`inference`): the attacker tells whether a client's batch has images of certain classes only.
+    Property inference (`inference`): the attacker decides whether a client's batch has images of certain classes only.
     Rows by `case`, `server` and `sum`:
 
     - `property_auc`: mean area under the ROC curve; exact: 1/2, the area without knowledge.
-    - `untold`: in how many trials the area is below `judging.told`; bound: 1/2.
+    - `untold`: the number of trials with an area below `judging.told`; bound: 1/2.
 
     If messages don't add up, the sum has a single row `psnr` with the status `refused`; if the compressor refuses the
     budget (see `compressor.budget`), so has the whole task.
-
-    Arguments:
-        compressor: makes the compressor from `layout` and `limit`.
-        compression: bytes of the dense float32 update over bytes of the budget.
-        rounds: by place, the numbers of rounds that are seen, ascending from 1.
-        choosing: trials that choose the attack.
-        trials: trials that are judged.
     """
 
-    compressor: MakeCompressor
-    compression: Positive
+    compressor: MakeCompressor  # makes the compressor from `layout` and `limit`
+    compression: Positive  # bytes of the dense float32 update over bytes of the budget
     kernels: Kernels
     seed: int
     dataset: MakeDataset
@@ -149,9 +122,9 @@ class FrontierLeakage(Checked):
     attacks: StackedAttacks
     inference: MessageProperty
     judging: LeakageJudging
-    rounds: dict[str, list[Count]]
-    choosing: Several
-    trials: Several
+    rounds: dict[str, list[Count]]  # by place, the numbers of observed rounds, ascending from 1
+    choosing: Several  # trials that choose the attack
+    trials: Several  # judged trials
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -177,13 +150,11 @@ class FrontierLeakage(Checked):
 
     @property
     def _layout(self) -> Layout:
-        """The layout of the networks."""
         network = initialise(lambda: self.model(shape=self._data.shape, classes=self._data.classes), 0)
         return DenseNetworks([network]).layout
 
     @cached_property
     def _shared(self) -> Shared:
-        """What is the same for all compressors."""
         setting = (self.seed, self.model, self.clients, self.attacks, self.choosing, self.trials, self.judging)
         return _SHARED.of((repr((*setting, self.inference)), self._data.digest, self.kernels.NAME), self._share)
 
@@ -205,14 +176,13 @@ class FrontierLeakage(Checked):
         return At(self.kernels, seeds.key(self.seed, task="leakage", purpose=purpose), 0, trials)
 
     def _inversion_rows(self, compressor: Compressor) -> Iterator[Row]:
-        """The rows of gradient inversion."""
         scene, control = self._scene, self._shared.control
         yield from _likenesses({"case": "mean image"}, scene.likenesses(self._mean_images, self._judged))
         yield from _likenesses({"case": "class mean"}, scene.likenesses(self._class_means, self._judged))
         yield from self._pictures({"case": "original"}, pixels(scene.images[self._judged, VICTIM]))
         watched, rows = self._watch(scene, compressor), dict[Place, list[Row]]()
         for place in PLACES:
-            if place == "eavesdropper" and not compressor.keyed:  # without a key it knows all that the server does
+            if place == "eavesdropper" and not compressor.keyed:  # without a key it knows as much as the server
                 rows[place] = [row.replace(case=place) for row in rows["server"] if row["quantity"] != "picture"]
             else:
                 try:
@@ -246,16 +216,14 @@ class FrontierLeakage(Checked):
         yield row.number(median) if median <= most else row.without_number("unfinished", reason, self.trials)
 
     def _networks(self, networks: DenseNetworks, compressor: Compressor, at: At) -> DenseNetworks:
-        """The networks that compute the gradients of a round: the same ones where the compressor projects nothing."""
+        """The networks that compute a round's gradients: the same object if the compressor projects nothing."""
         projections = compressor.projections(at)
         if all(one is None for one in projections):
             return networks
         return networks.with_projections(projections, self.kernels)
 
     def _watch(self, scene: Scene, compressor: Compressor) -> Rounds:
-        """The rounds of all trials."""
-
-        made: dict[int, Array] = {}  # once where nothing is projected
+        made: dict[int, Array] = {}  # once if nothing is projected
 
         def updates(at: At) -> Array:
             networks = self._networks(scene.networks, compressor, at)
@@ -268,7 +236,6 @@ class FrontierLeakage(Checked):
         return Rounds(compressor, self._at("round", len(scene.images)), updates)
 
     def _target(self, scene: Scene, compressor: Compressor, sights: list[Sight]) -> Target:
-        """The input of the attacks on some rounds."""
         networks = [self._networks(scene.networks, compressor, sight.at) for sight in sights]
         labels, seed = scene.labels[:, sights[0].clients], seeds.key(self.seed, attack="inversion")
         return Target(sights, networks, labels, scene.prior, scene.classes, seed, compressor, scene.public)
@@ -297,7 +264,7 @@ class FrontierLeakage(Checked):
         return self._scene.psnrs(self._class_means, self._judged)
 
     def _attack(self, compressor: Compressor, sights: list[Sight]) -> Found:
-        """Run all attacks; returns the judged reconstructions of the best attack in the `choosing` trials."""
+        """Run all attacks; return the judged reconstructions of the best attack in the `choosing` trials."""
         scene, learning = self._scene, slice(0, self.choosing)
         several = self.attacks.run(self._target(scene, compressor, sights))
         images = {kind: pixels(one[:, VICTIM]) for kind, one in several.items()}
@@ -317,7 +284,7 @@ class FrontierLeakage(Checked):
         return Found(found, leads, columns)
 
     def _control(self, scene: Scene) -> int:
-        """The judged trials in which the attack without compression has a lead above `judging.control`."""
+        """Count the judged trials in which the uncompressed attack's lead exceeds `judging.control`."""
         layout = scene.networks.layout
         plain = Plain(layout, byte_limit(layout, 1))
         target = self._target(scene, plain, self._watch(scene, plain).sights("server", 1))
@@ -327,7 +294,6 @@ class FrontierLeakage(Checked):
         return int((leads > self.judging.control).sum())
 
     def _rows(self, place: Place, number: int, found: Found, control: int) -> Iterator[Row]:
-        """The rows of the attacks after a number of rounds."""
         columns: dict[str, Value] = {"case": place, "round": number, **found.columns}
         if number == 1:
             yield from _likenesses(columns, self._scene.likenesses(found.images, self._judged))
@@ -340,7 +306,6 @@ class FrontierLeakage(Checked):
             yield from self._pictures({"case": place, "round": number}, found.images)
 
     def _inference_rows(self, compressor: Compressor) -> Iterator[Row]:
-        """The rows of property inference, in the networks of the judged trials."""
         at, networks = self._at("property", self.trials), self._shared.networks
         projected = self._networks(networks, compressor, at)
         updates = self._shared.updates if projected is networks else self._updates(projected)
@@ -351,7 +316,7 @@ class FrontierLeakage(Checked):
             yield Row("untold", case=observed, bound=MEDIAN).counted(missed, self.trials)
 
     def _updates(self, networks: DenseNetworks) -> Updates:
-        """The updates of property inference, of the same batches for all networks."""
+        """Updates for property inference, with the same batches for all networks."""
         random = seeds.generator(self.seed, data="property")
         return self.inference.updates(networks, self.clients, self._data, random)
 

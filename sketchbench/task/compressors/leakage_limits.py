@@ -1,4 +1,4 @@
-"""Where the leakage of compressed messages ends: batches, trained networks, local steps, labels that are not known."""
+"""The limits of the leakage of compressed messages: batches, trained networks, local steps, unknown labels."""
 
 import dataclasses
 import functools
@@ -29,34 +29,28 @@ from sketchbench.measure.row import MEDIAN, Row, Value
 
 CLIENTS = 2  # the victim, and another one
 TINY = 1e-12  # least mean squared error, of 120 dB
-NEGLIGIBLE = 1.0  # dB, the gain up to which several messages count as telling no more than one
+NEGLIGIBLE = 1.0  # dB, the gain up to which several messages count as revealing no more than one
 _TRAINED = Kept[str, dict[int, DenseNetworks]](1)
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Condition(Checked):
-    """What is attacked.
+    """The conditions of an attack.
 
-    Arguments:
-        batch: B, the images of a client, of different classes, unless there are more images than classes.
-        trained: the rounds for which the networks were trained before.
-        local_steps: of the client, on its whole batch.
-        labels: `known` to the attacker, or `read` from the message, of a single image: the label whose class mean fits
-            best.
-        rounds: messages that the attacker sees.
-        moving: whether the networks are trained by a step from one message to the next, or keep their weights.
-        held: the client's images, of which it draws B for each message, as `drawn_places` says; None for B: the same
-            batch in all rounds. The attacker knows the draws and the labels of all images: the strongest one.
+    A client's B images have different classes, unless there are more images than classes. `read` labels, of a single
+    image, are those whose class mean fits the message best. With `held` images, the client draws B of them for each
+    message, as `drawn_places` says; the attacker knows the draws and the labels of all images, which makes it the
+    strongest attacker. None holds one batch for all rounds.
     """
 
-    batch: Count = 1
-    trained: Natural = 0
-    local_steps: Count = 1
-    labels: Literal["known", "read"] = "known"
-    rounds: Count = 1
-    moving: bool = False
-    held: Count | None = None
+    batch: Count = 1  # B, the images of a client
+    trained: Natural = 0  # the rounds for which the networks were trained before
+    local_steps: Count = 1  # of the client, on its whole batch
+    labels: Literal["known", "read"] = "known"  # known to the attacker, or read from the message
+    rounds: Count = 1  # messages that the attacker sees
+    moving: bool = False  # whether the networks are trained by a step between messages
+    held: Count | None = None  # the client's images
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -76,17 +70,17 @@ class Condition(Checked):
 
     @property
     def images(self) -> int:
-        """How many images a client holds."""
+        """The number of images that a client holds."""
         return self.batch if self.held is None else self.held
 
     @property
     def redrawn(self) -> bool:
-        """Whether the batch is another one from round to round."""
+        """Return whether the batch changes from round to round."""
         return self.images > self.batch
 
     @property
     def first(self) -> "Condition":
-        """That of the first message alone."""
+        """The condition for the first message alone."""
         return dataclasses.replace(self, rounds=1, moving=False, held=None)
 
     @property
@@ -97,82 +91,58 @@ class Condition(Checked):
 
 @dataclass(frozen=True)
 class Training(Checked):
-    """How networks are trained before they are attacked: each by steps of gradient descent on random training images.
+    """The training of networks before the attack, by gradient descent on random training images."""
 
-    Arguments:
-        images: of a step, those of all clients together.
-        rate: of a step.
-    """
-
-    images: Count
-    rate: Positive
+    images: Count  # of a step, of all clients together
+    rate: Positive  # of a step
 
 
 class Found(NamedTuple):
-    """What attacks find under a condition.
+    """The results of attacks under a condition."""
 
-    Attributes:
-        leads: of each attack, in dB, (T,).
-        best: the attack with the highest mean lead in the trials that choose.
-        nbytes: bytes that it sees.
-        read_rightly: whether the label of the attacked image is right, (T,).
-    """
-
-    leads: dict[Kind, NDArray[np.float64]]
-    best: Kind
-    nbytes: int
-    read_rightly: NDArray[np.bool_]
+    leads: dict[Kind, NDArray[np.float64]]  # of each attack, in dB, (T,)
+    best: Kind  # the attack with the highest mean lead in the `choosing` trials
+    nbytes: int  # bytes that it sees
+    read_rightly: NDArray[np.bool_]  # whether the label of the attacked image is right, (T,)
 
     @property
     def lead(self) -> NDArray[np.float64]:
-        """Of the best attack."""
+        """Lead of the best attack in dB, (T,)."""
         return self.leads[self.best]
 
 
 @dataclass(frozen=True)
 class LeakageLimits(Checked):
-    """Attacks by the server on a client's first messages under several conditions, with all weights known; see
-    `FrontierLeakage` for the attacks, of which the rows are about the one with the highest mean lead in `choosing`
-    further trials.
+    """Attacks by the server on a client's first messages under several conditions, with all weights known.
 
-    The attacked image is the client's first one. Where several have the same class and are in the same messages, these
-    don't tell which reconstruction is of which image: the assignment with the least squared error counts. Its lead is
-    its PSNR less that of a guess without a message: the mean training image of its class, or, where labels are read, of
-    all classes. Rows by condition (`case`, with the columns `batch`, `round`, the rounds of training, and
-    `local_steps`):
+    See `FrontierLeakage` for the attacks; the rows are about the attack with the highest mean lead in `choosing`
+    further trials. The attacked image is the client's first. If several images have one class and the same messages,
+    these don't assign reconstructions to images: the assignment with the least squared error counts. The lead is the
+    PSNR minus that of a guess without a message: the mean training image of its class, or, if labels are read, of all
+    classes. Rows by condition (`case`, with the columns `batch`, `round`, the rounds of training, and `local_steps`):
 
-    - `lead`: mean, in dB; bound: 0. `beyond`: the lead less `least`. `short`: `least` less the lead. Bound of both: 0.
-    - `leaks` and `visible`: in how many trials the lead is below `least`, or is not; bound: 1/2.
-    - `gain`: mean lead less that of the best attack on the first message alone, in dB, for conditions of several
+    - `lead`: mean, in dB; bound: 0. `beyond`: the lead minus `least`. `short`: `least` minus the lead. Bound of both:
+      0.
+    - `leaks` and `visible`: the number of trials with a lead below `least`, or not below; bound: 1/2.
+    - `gain`: mean lead minus that of the best attack on the first message alone, in dB, for conditions of several
       messages; bound: NEGLIGIBLE.
-    - `accuracy`: mean share of the test images that the networks classify rightly.
-    - `read`: in how many trials the label was read rightly, where it is.
-
-    Arguments:
-        compressor: makes the compressor from `layout` and `limit`.
-        compression: bytes of the dense float32 update over bytes of the budget.
-        attacks: the attacks.
-        conditions: by name.
-        training: of the networks.
-        local_rate: the learning rate of local steps.
-        least: the lead from which on an image counts as visible, in dB.
-        choosing: trials that choose the attack.
-        trials: trials that are judged.
+    - `accuracy`: mean accuracy of the networks on the test images.
+    - `read`: the number of trials in which the label was read rightly, if labels are read.
     """
 
-    compressor: MakeCompressor
-    compression: Positive
+    compressor: MakeCompressor  # makes the compressor from `layout` and `limit`
+    compression: Positive  # bytes of the dense float32 update over bytes of the budget
     kernels: Kernels
     seed: int
     dataset: MakeDataset
     model: MakeModel
     attacks: StackedAttacks
-    conditions: dict[str, Condition]
-    training: Training
-    local_rate: Positive
-    least: Positive
-    choosing: Several
-    trials: Several
+    conditions: dict[str, Condition]  # by name
+    training: Training  # of the networks
+    local_rate: Positive  # the learning rate of local steps
+    least: Positive  # the lead from which on an image counts as visible, in dB
+    choosing: Several  # trials that choose the attack
+    trials: Several  # judged trials
 
     def run(self) -> list[Row]:
         rows = [row for name, condition in self.conditions.items() for row in self._rows(name, condition)]
@@ -184,12 +154,12 @@ class LeakageLimits(Checked):
 
     @functools.cached_property
     def _judged(self) -> int:
-        """The root of victims, networks and keys that nobody saw while the attacks were made."""
+        """The root of victims, networks and keys that were not seen while the attacks were developed."""
         return seeds.key(self.seed, task="leakage limits", trials="judged anew")
 
     @functools.cached_property
     def _scene(self) -> Scene:
-        """Of the largest batch; other batches are parts of it."""
+        """The scene of the largest batch; other batches are parts of it."""
         most = max(condition.batch for condition in self.conditions.values())
         return draw_scene(self._data, self.model, self._judged, CLIENTS * most, self.choosing + self.trials)
 
@@ -267,7 +237,7 @@ class LeakageLimits(Checked):
             known, guess = read_labels(target), scene.prior.mean.flatten().expand(guess.shape)
             target = target._replace(labels=known)
         attacks = self.attacks
-        if condition.redrawn:  # a step looks at all messages, as an image is in some of them only
+        if condition.redrawn:  # a step looks at all messages, as each image is only in some
             attacks = dataclasses.replace(attacks, rounds=condition.rounds)
         alike = truth + self._data.classes * memberships(places, condition.images)
         leads = {kind: self._leads(one, images[:, VICTIM], guess, alike) for kind, one in attacks.run(target).items()}
@@ -276,8 +246,7 @@ class LeakageLimits(Checked):
         return Found(leads, best, sum(sight.nbytes for sight in sights), right)
 
     def _clients(self, condition: Condition) -> tuple[Tensor, Tensor]:
-        """The clients' images, (T, C, n, pixels), and their classes, (T, C, n). The first ones are those of the scene,
-        so that conditions of the same batch have the same victims."""
+        """The clients' images (T, C, n, pixels) and classes (T, C, n); the first images are always the scene's."""
         size, further = condition.batch, condition.images - condition.batch
         images, labels = (
             x[:, : CLIENTS * size].reshape(len(x), CLIENTS, size, *x.shape[2:])
@@ -292,8 +261,7 @@ class LeakageLimits(Checked):
         return networks if steps == 1 else LocalSteps(networks, steps, self.local_rate)
 
     def _leads(self, found: Tensor, images: Tensor, guess: Tensor, alike: Tensor) -> NDArray[np.float64]:
-        """The lead of the first image of each trial, (T,), of reconstructions and guesses (T, n, pixels); images with
-        the same number of `alike` (T, n) may be exchanged."""
+        """The lead (T,) of each trial's first image; images with one number in `alike` (T, n) may be exchanged."""
         found = found.double().nan_to_num().clamp(0, 1)
         own = [assigned(*several)[VICTIM] for several in zip(found, images.double(), alike, strict=True)]
         truth, first = images[:, VICTIM].double(), torch.stack(own)
@@ -302,8 +270,8 @@ class LeakageLimits(Checked):
 
 
 def drawn_places(condition: Condition, trials: int, seed: int) -> Tensor:
-    """The places of the images that a client draws in each round, (rounds, T, B): a pass through all of its images in
-    the order in which it holds them, and then further passes, each in an order of its own (random reshuffling)."""
+    """The places of the images that a client draws in each round, (rounds, T, B): passes through all its images. The
+    first pass is in the order in which it holds them; each further pass has a random order (random reshuffling)."""
     random, count = seeds.generator(seed, data="order"), condition.images // condition.batch
     passes = [torch.arange(condition.images).expand(trials, -1)]
     for _ in range(-(-condition.rounds // count) - 1):
@@ -314,14 +282,13 @@ def drawn_places(condition: Condition, trials: int, seed: int) -> Tensor:
 
 
 def memberships(places: Tensor, images: int) -> Tensor:
-    """A number for each image, (T, images), which tells in which rounds it is drawn, of places (rounds, T, B)."""
+    """A number for each image, (T, images), that encodes the rounds that draw it, for places (rounds, T, B)."""
     drawn = torch.zeros(*places.shape[:2], images, dtype=torch.int64).scatter(2, places, 1)
     return (drawn << torch.arange(len(places))[:, None, None]).sum(dim=0)
 
 
 def assigned(found: Tensor, images: Tensor, labels: Tensor) -> Tensor:
-    """Reconstructions (n, pixels) in the order of the images (n, pixels) whose labels (n,) are theirs, with the least
-    squared error of all such orders."""
+    """Order reconstructions (n, pixels) by images (n, pixels) of the same labels (n,), at the least squared error."""
     errors = torch.cdist(images, found).square()
     errors[labels[:, None] != labels[None]] = torch.inf
     order = linear_sum_assignment(errors.numpy())[1]

@@ -1,4 +1,4 @@
-"""What the order of the numbers in a message tells without the key."""
+"""The information in the order of a message's numbers, without the key."""
 
 import logging
 from collections.abc import Iterator
@@ -26,37 +26,30 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class LeakageOrder(Checked):
-    """Attacks by who sees a client's first message, of a single test image with its label known at freshly drawn
-    weights, without the key; see `row_order.OrderAttack`. The attacker knows the weights, the training images, and all
-    numbers that a message may have in their public order, as if a transform had no signs. Rows by `case`:
+    """Attacks by an eavesdropper without the key on a client's first message; see `row_order.OrderAttack`.
 
-    - `eavesdropper`: `lead`, mean PSNR less that of the mean image of the class, in dB; bound: 0. `beyond`, the same
-      less `least`; bound: 0. `leaks` and `visible`: in how many trials the lead is below `least`, or is not; bound:
-      1/2. `given_away`: in how many it exceeds `certain`. `picture`: the images of the first trials.
+    The message is of a single test image with a known label, at random weights. The attacker knows the weights, the
+    training images, and all numbers that a message may have in their public order, as if a transform had no signs. Rows
+    by `case`:
+
+    - `eavesdropper`: `lead`, mean PSNR minus that of the mean image of the class, in dB; bound: 0. `beyond`, the same
+      minus `least`; bound: 0. `leaks` and `visible`: the number of trials with a lead below `least`, or not below;
+      bound: 1/2. `given_away`: the number with a lead above `certain`. `picture`: the images of the first trials.
     - `class mean`: its `psnr`, in dB. `original`: `picture`.
     - `gradient`: `loss`, the share of ‖x‖² of a client's update that its decoded message loses.
-
-    Arguments:
-        compressor: makes the compressor from `layout` and `limit`.
-        compression: bytes of the dense float32 update over bytes of the budget.
-        attack: the attack.
-        least: the lead from which on an image counts as visible, in dB.
-        certain: the lead that no guess has, in dB.
-        pictures: the number of trials whose images are kept.
-        trials: with a network and an image each.
     """
 
-    compressor: MakeCompressor
-    compression: Positive
+    compressor: MakeCompressor  # makes the compressor from `layout` and `limit`
+    compression: Positive  # bytes of the dense float32 update over bytes of the budget
     kernels: Kernels
     seed: int
     dataset: MakeDataset
     model: MakeModel
     attack: OrderAttack
-    least: Positive
-    certain: Positive
-    pictures: Natural
-    trials: Several
+    least: Positive  # the lead from which on an image counts as visible, in dB
+    certain: Positive  # the lead that no guess has, in dB
+    pictures: Natural  # the number of trials whose images are kept
+    trials: Several  # each with a network and an image
 
     def run(self) -> list[Row]:
         scene = draw_scene(self.dataset(), self.model, self._judged, CLIENTS, self.trials)
@@ -64,7 +57,7 @@ class LeakageOrder(Checked):
 
     @property
     def _judged(self) -> int:
-        """The root of victims, networks and keys that nobody saw while the attack was made."""
+        """The root of victims, networks and keys that were not seen while the attack was developed."""
         return seeds.key(self.seed, task="leakage order", trials="judged")
 
     def _rows(self, scene: Scene) -> Iterator[Row]:

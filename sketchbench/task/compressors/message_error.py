@@ -27,35 +27,26 @@ ONE, MEAN = "one client", "mean of clients"
 
 @dataclass(frozen=True)
 class MessageError(Checked):
-    """The first round of a compressor beside one of the reference, on the clients' gradients at freshly drawn weights,
-    by `case`: with a single client, averaged over the clients, and with all of them.
+    """The first round of a compressor beside that of a reference, on the clients' gradients at random weights.
 
-    Rows:
+    Cases (`case`): a single client, averaged over the clients, and all clients. Rows:
         error: ‖step - mean update‖² / ‖mean update‖².
         ratio: the error of the reference over that of the compressor, of the same updates; bound: 1.
-        error_larger: in how many trials it exceeds 1; bound: 1/2.
+        error_larger: the number of trials in which the ratio exceeds 1; bound: 1/2.
 
-    Where the compressor refuses a budget, there is a single row `error` of it with the status `refused`.
-
-    Arguments:
-        compressor: makes the compressor from `layout` and `limit`.
-        reference: makes the one that it is compared with.
-        compressions: bytes of the dense float32 update over bytes that a client may send.
-        partition: deals records out to the clients.
-        batch: records of a client's gradient.
-        trials: with weights, a partition, batches and messages each.
+    If the compressor refuses a budget, it has a single row `error` with the status `refused`.
     """
 
-    compressor: MakeCompressor
-    reference: MakeCompressor
-    compressions: NonEmptyList[Positive]
+    compressor: MakeCompressor  # makes the compressor from `layout` and `limit`
+    reference: MakeCompressor  # makes the compressor to compare with
+    compressions: NonEmptyList[Positive]  # bytes of the dense float32 update over bytes that a client may send
     kernels: Kernels
     seed: int
     dataset: MakeDataset
     model: MakeModel
-    partition: MakeParts
-    batch: Count
-    trials: Several
+    partition: MakeParts  # deals records out to the clients
+    batch: Count  # records of a client's gradient
+    trials: Several  # each with weights, a partition, batches and messages
 
     def run(self) -> list[Row]:
         roots = [seeds.key(self.seed, task="message error", trial=number) for number in range(self.trials)]

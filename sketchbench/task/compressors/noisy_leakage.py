@@ -1,4 +1,4 @@
-"""What noise of a given ε leaves of a leak: attacks on noisy messages beside a bound for all attacks."""
+"""The leakage that noise of a given ε allows: attacks on noisy messages beside a bound for all attacks."""
 
 import functools
 import logging
@@ -29,105 +29,74 @@ from sketchbench.privacy.mechanism import GaussianRelease
 from sketchbench.privacy.reconstruction import reconstruction_bound
 
 ACCOUNTANT = "exact"
-POOL = 200  # public images for each network, of which other clients have one each
+POOL = 200  # public images for each network; other clients have one each
 log = logging.getLogger(__name__)
 Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Release(Checked):
-    """What the server sees.
+    """The server's view. With `local` noise each client adds that of its ε; with `distributed` noise each adds a share.
+    The attacker knows the other clients' gradients, as the bound assumes, or only their mean over public images."""
 
-    Arguments:
-        clients: whose messages are summed, with one image each; the first is the victim.
-        placement: of noise. `local`: each client adds that of its ε. `distributed`: each adds a share, and the sum has
-            it.
-        others: whether the attacker knows the other clients' gradients, as the bound has it, or only their mean over
-            public images.
-    """
-
-    clients: Count = 1
-    placement: Literal["local", "distributed"] = "local"
-    others: Literal["known", "unknown"] = "known"
+    clients: Count = 1  # the summed messages, with one image each; the first is the victim
+    placement: Literal["local", "distributed"] = "local"  # of noise
+    others: Literal["known", "unknown"] = "known"  # knowledge of the other clients' gradients
 
 
 @dataclass(frozen=True)
 class Privacy(Checked):
-    """Of a client's message in one round.
+    """Privacy parameters of one client's message in one round."""
 
-    Arguments:
-        epsilons: of each record.
-        delta: δ of each record.
-        clip: the norm to which gradients are clipped.
-        noise: that is added, over what is calibrated: 1 for a sound mechanism.
-    """
-
-    epsilons: NonEmptyList[Positive]
-    delta: Probability
-    clip: Positive
-    noise: NonNegative
+    epsilons: NonEmptyList[Positive]  # of each record
+    delta: Probability  # δ of each record
+    clip: Positive  # the norm to which gradients are clipped
+    noise: NonNegative  # added over calibrated noise: 1 for a sound mechanism
 
 
 class Drawn(NamedTuple):
-    """What a release draws, whatever its noise.
+    """The draws of a release, for any noise. `products` are inner products of all candidates' gradients and the
+    attacker's estimate from the sum without noise. Noise of standard deviation 1 changes them by `noise`, and one
+    message by `entries`."""
 
-    Attributes:
-        victims: indices of candidates, (T, k).
-        products: of all candidates' gradients and what the attacker makes of the sum without noise, (T, k, n).
-        noise: by which noise of standard deviation 1 changes these, (T, k, n).
-        entries: of such noise on one message, (T, d); None for sums.
-    """
-
-    victims: Tensor
-    products: Tensor
-    noise: Tensor
-    entries: Tensor | None
+    victims: Tensor  # indices of candidates, (T, k)
+    products: Tensor  # (T, k, n)
+    noise: Tensor  # (T, k, n)
+    entries: Tensor | None  # (T, d); None for sums
 
 
 @dataclass(frozen=True)
 class NoisyLeakage(Checked):
-    """Attacks on messages with Gaussian noise, by a server that knows the label, the weights and the key, and that the
-    victim's image is one of `candidates` test images of its class, each as likely.
+    """Attacks on messages with Gaussian noise, by a server that knows the label, the weights and the key.
 
-    A client clips its gradient, and adds noise. What a compressor keeps of that is no less private. The noise is
-    calibrated to ε by the exact curve, for a record that is left out: a client has one. An image is found if it is
-    named among the candidates, so that a guess finds it with probability κ =
-    1/candidates. Rows by release (`case`), `epsilon` and `clients`:
+    It also knows that the victim's image is one of `candidates` test images of its class, with equal probability. A
+    client clips its gradient, and adds noise; a compressor then loses no privacy. The noise is calibrated to ε by the
+    exact curve, for a record that is left out: a client has one. An image is found if it is named among the candidates,
+    so that a guess finds it with probability κ = 1/candidates. Rows by release (`case`), `epsilon` and `clients`:
 
-    - `found`: in how many trials the candidate whose gradient is nearest to what is seen is the victim's; bound: that
-      of `reconstruction_bound` for all attacks. Of all attackers who know the others' gradients this one finds it most
-      often: it takes the most likely candidate.
-    - `inverted`: in how many of the first trials of each network the candidate nearest to the image that
-      `StackedAttacks.find_most_likely` makes of the message is the victim's; of a single client; bound: the same.
-    - `retained`: the share that is found less κ, over 1 - κ: 0 for a guess, 1 if all are found; bound: `allowed`.
+    - `found`: the number of trials in which the victim's candidate has the nearest gradient to the view; bound:
+      `reconstruction_bound` for all attacks. Among attackers who know the others' gradients, this attacker finds it
+      most often: it takes the most likely candidate.
+    - `inverted`: the number of first trials of each network in which the victim's candidate is nearest to the image
+      that `StackedAttacks.find_most_likely` makes of the message; for a single client; bound: the same.
+    - `retained`: the found share minus κ, over 1 - κ: 0 for a guess, 1 if all are found; bound: `allowed`.
 
     The column `positive_control` has the number of trials in which the image is found without noise.
-
-    Arguments:
-        compressor: makes the compressor from `layout` and `limit`, which must not compress.
-        compression: bytes of the dense float32 update over bytes of the budget.
-        attacks: for `inverted`.
-        releases: by name.
-        privacy: of messages.
-        candidates: test images of the victim's class.
-        allowed: bound of `retained`.
-        networks: with freshly drawn weights and candidates.
-        trials: all trials; each network has as many, with a victim and noise of its own each.
     """
 
-    compressor: MakeCompressor
-    compression: Positive
+    compressor: MakeCompressor  # makes the compressor from `layout` and `limit`, which must not compress
+    compression: Positive  # bytes of the dense float32 update over bytes of the budget
     kernels: Kernels
     seed: int
     dataset: MakeDataset
     model: MakeModel
-    attacks: StackedAttacks
-    releases: dict[str, Release]
-    privacy: Privacy
-    candidates: Several
-    allowed: Probability
-    networks: Count
-    trials: Several
+    attacks: StackedAttacks  # for `inverted`
+    releases: dict[str, Release]  # by name
+    privacy: Privacy  # of messages
+    candidates: Several  # test images of the victim's class
+    allowed: Probability  # bound of `retained`
+    networks: Count  # with random weights and candidates
+    trials: Several  # all trials, in equal numbers for each network, each with its own victim and noise
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -138,7 +107,7 @@ class NoisyLeakage(Checked):
         layout = self._shared._scene.networks.layout
         compressor = self.compressor(layout=layout, limit=byte_limit(layout, self.compression))
         if not isinstance(compressor, Plain):
-            raise ValueError(f"{type(compressor).__name__} compresses; choose compressor=none, of which the bound is")
+            raise ValueError(f"{type(compressor).__name__} compresses; choose compressor=none: the bound needs it")
         rows = [
             row
             for name, release in self.releases.items()
@@ -149,15 +118,13 @@ class NoisyLeakage(Checked):
 
     @property
     def _shared(self) -> "NoisyLeakage":
-        """The first task of the process that is this one but for its noise, whose draws all of them share: half of the
-        time."""
+        """The process's first task that differs in noise alone; all share its draws: half of the time."""
         quiet = replace(self.privacy, noise=0.0)
         setting = (self._seed, self.model, self.releases, quiet, self.candidates, self.networks, self.trials)
         return _SHARED.of((repr(setting), self._data.digest), lambda: self)
 
     @functools.cached_property
     def _drawn(self) -> dict[int, Drawn]:
-        """By the seed of a release."""
         return {}
 
     @functools.cached_property
@@ -166,7 +133,7 @@ class NoisyLeakage(Checked):
 
     @functools.cached_property
     def _seed(self) -> int:
-        """The root of victims, networks and noise that nobody saw while the attacks were made."""
+        """The root of victims, networks and noise that were not seen while the attacks were developed."""
         return seeds.key(self.seed, task="noisy leakage", trials="judged anew")
 
     @functools.cached_property
@@ -175,7 +142,6 @@ class NoisyLeakage(Checked):
 
     @property
     def _each(self) -> int:
-        """Trials of a network."""
         return self.trials // self.networks
 
     @functools.cached_property
@@ -193,14 +159,13 @@ class NoisyLeakage(Checked):
 
     @functools.cached_property
     def _gradients(self) -> Tensor:
-        """Of all candidates, (T, n, d), clipped."""
+        """The clipped gradients of all candidates, (T, n, d)."""
         labels = self._scene.labels[:, :, None].expand(-1, self.candidates, -1)
         return self._clipped(self._scene.networks.gradients(self._images[:, :, None], labels))
 
     @functools.cached_property
     def _gram(self) -> Tensor:
-        """The inner products of candidates' gradients, (T, n, n), float64: noise changes inner products with what is
-        seen by normal numbers of this covariance, so that no noise of d entries need be drawn."""
+        """The inner products of candidates' gradients, (T, n, n), float64: the covariance of their noise."""
         gradients = self._gradients.double()
         return gradients @ gradients.transpose(1, 2)
 
@@ -258,8 +223,7 @@ class NoisyLeakage(Checked):
         return self._drawn[seed]
 
     def _products(self, release: Release, victims: Tensor, random: np.random.Generator) -> Tensor:
-        """The inner products (T, k, n) of all candidates' gradients and what the attacker makes of the sum of all
-        gradients, less what it knows or expects of the others, for victims (T, k)."""
+        """Inner products (T, k, n) of candidates' gradients and the sum, minus others' known or expected part."""
         exact = self._gram.gather(1, victims[:, :, None].expand(-1, -1, self.candidates))
         if release.others == "known" or release.clients == 1:
             return exact
@@ -267,11 +231,11 @@ class NoisyLeakage(Checked):
         return exact + torch.tensor(times - (release.clients - 1) / POOL) @ self._gram_of_others
 
     def _nearest(self, products: Tensor) -> Tensor:
-        """The candidates (T, k) nearest to what is seen, by its inner products (T, k, n)."""
+        """The candidates (T, k) nearest to the view, by its inner products (T, k, n)."""
         return (self._gram.diagonal(dim1=1, dim2=2)[:, None] - 2 * products).argmin(dim=2)
 
     def _inverted(self, compressor: Compressor, at: At, seen: Tensor) -> Tensor:
-        """The candidates (T,) nearest to the most likely image given what is seen of one update, (T, d)."""
+        """The candidates (T,) nearest to the most likely image, given the view of one update, (T, d)."""
         scene = self._shared._scene
         sight = Sight(
             seen=seen,

@@ -25,8 +25,7 @@ log = logging.getLogger(__name__)
 
 
 class Journey(NamedTuple):
-    """Rounds, and bytes sent by a client, until each trial reached the target, both (trials,), with NaN for a trial
-    that never did; and the rows `curve`."""
+    """Rounds and a client's bytes until each trial reached the target, (trials,), NaN for never; rows `curve`."""
 
     rounds: NDArray[np.float64]
     bytes: NDArray[np.float64]
@@ -35,23 +34,18 @@ class Journey(NamedTuple):
 
 @dataclass(frozen=True)
 class Communication(Checked):
-    """Iterative sketching until the quantity that a theorem bounds has fallen to `target` times f(w⁰) - f*, beside the
-    same training without sketches, whose step size is the theorem's for α = 0. Rows:
+    """Iterative sketching until the quantity that a theorem bounds has fallen to `target` times f(w⁰) - f*.
+
+    The same training without sketches, at the theorem's step size for α = 0, is the reference. Rows:
 
     `rounds`: mean number of rounds with sketches over that without; bound: 2(1 + α) (see `theory.convergence`).
-    `bytes`: mean of the bytes that a client has sent by then, over those without sketches; bound: 2(1 + α) b/d.
+    `bytes`: mean of a client's sent bytes by then, over those without sketches; bound: 2(1 + α) b/d.
     `increase`: the same ratio of bytes; bound: 1.
     `curve`, at about `points` rounds, by `case` (`sketch` or `no sketch`): mean of the quantity over f(w⁰) - f*.
 
-    Where a trial diverges or misses the target, the ratios have the status `diverged`, and no mean.
+    If a trial diverges or misses the target, the ratios have the status `diverged`, and no mean.
 
-    Arguments:
-        theorem: its number in song2023.
-        factor: the step size with sketches, as a share of the largest one that the theorem allows.
-        rounds: the most rounds of the training without sketches.
-        target: the share of f(w⁰) - f* at which a training ends.
-        patience: with sketches, a training has at most `patience` (1 + α) times the rounds of that without.
-        points: about how many rounds have a row `curve`.
+    `patience`: a training with sketches has at most `patience` (1 + α) times the rounds without.
     """
 
     family: Family
@@ -59,13 +53,13 @@ class Communication(Checked):
     kernels: Kernels
     seed: int
     objective: MakeObjective
-    theorem: str
-    factor: Share
+    theorem: str  # its number in song2023
+    factor: Share  # the step size with sketches, as a share of the theorem's largest
     trials: Several
-    rounds: Count
-    target: Probability
+    rounds: Count  # the most rounds of the training without sketches
+    target: Probability  # the share of f(w⁰) - f* at which a training ends
     patience: Annotated[float, Range(1)]
-    points: Count
+    points: Count  # about how many rounds have a row `curve`
 
     def run(self) -> list[Row]:
         objective = self.objective(kernels=self.kernels, seed=self.seed)

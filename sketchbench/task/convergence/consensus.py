@@ -33,23 +33,21 @@ EXACT = 1e-9  # relative distance that rounding can explain
 class Consensus(Checked):
     """Measures after how many rounds every node of a graph knows the mean of all nodes' sketches (song2023 §4).
 
-    Each node starts with the sketch of a random vector, all by the same operator, and exchanges messages with its
-    neighbours only. The numbers have no spread, since they depend on the graph alone.
+    Each node starts with the sketch of a random vector, all by one operator, and exchanges messages with its neighbours
+    only. The numbers have no spread: they depend on the graph alone. Raises ValueError for a number of nodes that is
+    not a square.
 
     Rows for each graph (`case`) and number of `nodes`:
         relayed: rounds until all nodes have the mean up to rounding, by passing on each other's messages; bound: the
-            diameter of the graph.
+            graph's diameter.
         gossiped: rounds until all nodes have the mean up to `tolerance`, by averaging with their neighbours; bound:
             ln(1/tolerance) times the diameter.
         bytes: bytes that a node has sent by the end of the relaying, in the mean over the nodes.
 
     Arguments:
         graphs: names of graphs.
-        nodes: numbers of nodes, which are squares of at least 4, so that a grid has as many rows as columns.
+        nodes: numbers of nodes, squares of at least 4, so that a grid has as many rows as columns.
         tolerance: the largest distance of a node's estimate from the mean, relative to the largest norm of a sketch.
-
-    Raises:
-        ValueError: for a number of nodes that is no square.
     """
 
     family: Family
@@ -70,7 +68,6 @@ class Consensus(Checked):
         return [row for graph in self.graphs for nodes in self.nodes for row in self._rows(graph, nodes)]
 
     def _rows(self, name: GraphName, nodes: int) -> list[Row]:
-        """The rows of one graph."""
         graph, messages = GRAPHS[name](nodes), self._messages(nodes)
         diameter = nx.diameter(graph)
         patience = math.log(1 / self.tolerance) * diameter
@@ -85,7 +82,6 @@ class Consensus(Checked):
         ]
 
     def _messages(self, nodes: int) -> NDArray[np.float64]:
-        """The sketches that the nodes start with, (nodes, b)."""
         random = seeds.generator(self.seed, data="consensus", nodes=nodes, d=self.family.d)
         changes = self.kernels.asarray(random.standard_normal((nodes, self.family.d)))
         key = seeds.key(self.seed, task="consensus", family=repr(self.family))

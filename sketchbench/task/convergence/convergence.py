@@ -21,7 +21,7 @@ from sketchbench.theory.convergence import Theorem
 from sketchbench.theory.known import Known
 
 log = logging.getLogger(__name__)
-RESOLVED = 1e-5  # share of f(w⁰) - f*: a bound below it leaves a verdict to rounding (tolerance 1e-9) or to rare runs
+RESOLVED = 1e-5  # share of f(w⁰) - f*: smaller bounds leave a verdict to rounding (tolerance 1e-9) or to rare runs
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ class StepSize(Checked):
     """The step size, and whether the theorem's bound is claimed for it.
 
     Arguments:
-        factor: the step size over the largest one that the theorem allows.
+        factor: the step size over the theorem's largest.
         alpha: the variance parameter of the sketch in the theorem: `claimed` by its config, or `exact`.
-        claim: `theorem` writes the theorem's bounds; `none` allows factors above 1, and writes no bounds; `equality`
-            is for Theorem E.1 on f = L/2 ‖w - w*‖² with the exact α: the bound for the largest step is the mean then.
+        claim: `theorem` writes the theorem's bounds; `none` allows factors above 1, and writes no bounds; `equality` is
+            for Theorem E.1 on f = L/2 ‖w - w*‖² with the exact α: the bound for the largest step is then the mean.
     """
 
     factor: Positive
@@ -50,11 +50,7 @@ class StepSize(Checked):
 
 @dataclass(frozen=True)
 class Operators(Checked):
-    """The operators of the rounds.
-
-    Arguments:
-        fresh, desketch: as for `IterativeSketching`.
-    """
+    """The operators of the rounds; see `IterativeSketching`."""
 
     fresh: bool
     desketch: Desketching
@@ -64,12 +60,12 @@ class Operators(Checked):
 class Convergence(Checked):
     """`trials` independent runs of iterative sketching for each theorem.
 
-    The quantity of a row is the one that the theorem bounds: `excess`, `average_excess` or `squared_gradient` (see
+    Each row has the quantity that the theorem bounds: `excess`, `average_excess` or `squared_gradient` (see
     `theory.convergence`). Rows by theorem (`case`) at about `points` rounds, evenly spread on a log scale: its mean
     over the trials, the theorem's bound, and the bytes that a client has sent and received so far.
 
-    Where the claim is an equality, from round 1 on: `relative_excess`, the mean of `excess` over the bound for the
-    largest step, which is exactly 1 with that step.
+    If the claim is an equality, from round 1 on: `relative_excess`, the mean of `excess` over the bound for the largest
+    step, which is exactly 1 with that step.
 
     Runs that diverge end with a row of the status `diverged`, and no mean. Runs end without a further row when the
     bound falls below 1e-5 (f(w⁰) - f*).

@@ -15,24 +15,25 @@ from sketchbench.theory import descent
 log = logging.getLogger(__name__)
 
 RIPPLED = "rippled"
-SCALES = (1e-3, 10.0)  # the smallest and largest distance of a pair, for each entry, about
+SCALES = (1e-3, 10.0)  # about the smallest and largest distance of a pair, for each entry
 
 
 @dataclass(frozen=True)
 class Descent(Checked):
-    """`trials` runs of gradient descent from normal starts, with the largest step size that Theorem K.3 allows. Rows
-    for L(x) = xᵀAx with each condition number of A (`case`), and for `rippled`, which is not convex
-    (`theory.descent.Rippled`), with the largest value over the steps of a run, and in how many runs it exceeds the
-    bound:
+    """`trials` runs of gradient descent from normal starts, with the largest step size that Theorem K.3 allows.
+
+    Rows for L(x) = xᵀAx with each condition number of A (`case`), and for `rippled`, which is not convex
+    (`theory.descent.Rippled`), with the largest value over the steps of a run, and the number of runs in which it
+    exceeds the bound:
 
     `distance`: the ratio of ‖x‖ after a step to ‖x‖ before; bound: the theorem's, as printed.
     `squared`: the ratio of ‖x‖² after a step to ‖x‖² before; bound: the one that the proof shows.
-    `squared still`, `squared twice`: the same for the step size 0, a negative control, and for twice the largest one.
+    `squared still`, `squared twice`: the same for the step size 0, a negative control, and for twice the largest step.
 
     For `rippled`, with a random pair of points in each trial, at distances between 1/1000 and 10:
 
-    `assumptions`: the largest ratio of what the definitions of semi-strong convexity, of a semi-Lipschitz gradient and
-    of a non-critical point bound, to what they allow; bound: 1.
+    `assumptions`: the largest ratio to their bounds of the quantities in the definitions of semi-strong convexity, a
+    semi-Lipschitz gradient and a non-critical point; bound: 1.
     `assumptions smooth`: the same without the terms of c and α, a negative control.
 
     Without trials, on ½‖w‖² with sketched gradients and momentum m, for every m and α (`case`):
@@ -40,21 +41,16 @@ class Descent(Checked):
     `momentum`: the factor by which E‖w‖² falls in a round in the long run, with the step (1 - m)/(1 + α); bound: 1.
     `momentum full`: with the step of Theorem E.1 without momentum, 1/(1 + α), a near miss.
 
-    Arguments:
-        d: length of x.
-        conditions: condition numbers of A, whose eigenvalues are evenly spread from 1 to the condition number.
-        steps: of a run.
-        momenta: values of m.
-        variances: values of α.
+    `conditions`: condition numbers of A, whose eigenvalues are evenly spread from 1 to the condition number.
     """
 
     seed: int
-    d: Count
+    d: Count  # length of x
     conditions: NonEmptyList[Annotated[float, Range(1)]]
     trials: Several
-    steps: Count
-    momenta: NonEmptyList[Probability]
-    variances: NonEmptyList[Positive]
+    steps: Count  # of a run
+    momenta: NonEmptyList[Probability]  # values of m
+    variances: NonEmptyList[Positive]  # values of α
 
     def run(self) -> list[Row]:
         ellipsoids = {f"condition {condition:g}": descent.Ellipsoid(condition) for condition in self.conditions}

@@ -23,16 +23,10 @@ log = logging.getLogger(__name__)
 class LocalLemmas(Checked):
     """Runs of iterative sketching with the step size of Theorem F.9, whose lemmas are checked in every round. Rows:
 
-    `ratio`, by `lemma`: the side of the inequality that the lemma says is smaller, over the other side: the largest
-    ratio over all rounds and local steps, and in how many trials it exceeds the bound 1 (see `theory.local_steps`).
+    `ratio`, by `lemma`: the lemma's smaller side over the other side: the largest ratio over all rounds and local
+    steps, and the number of trials in which it exceeds the bound 1 (see `theory.local_steps`).
     `difference`, at about `points` rounds: the two sides of Lemma F.6 at the end of a round, where the sketch enters:
-    mean of ‖w - w*‖² less the lemma's bound; bound: 0.
-
-    Arguments:
-        trials: independent runs, which differ in their sketches.
-        rounds: of a run.
-        local_steps: K, local steps of a round.
-        points: about how many rounds have a row `difference`.
+    mean of ‖w - w*‖² minus the lemma's bound; bound: 0.
     """
 
     family: Family
@@ -40,10 +34,10 @@ class LocalLemmas(Checked):
     kernels: Kernels
     seed: int
     objective: MakeObjective
-    trials: Several
-    rounds: Count
-    local_steps: Count
-    points: Count
+    trials: Several  # independent runs, which differ in their sketches
+    rounds: Count  # of a run
+    local_steps: Count  # K, local steps of a round
+    points: Count  # about how many rounds have a row `difference`
 
     def run(self) -> list[Row]:
         objective = self.objective(kernels=self.kernels, seed=self.seed)

@@ -22,15 +22,11 @@ EXACT = 1e-12  # relative distance that rounding can explain
 class OneRound(Checked):
     """The first round of `trials` runs of iterative sketching. Rows:
 
-    `residual`, by `case`: the distance between the two sides of the third equation of Lemma F.2, relative to the
-    length of the step, and in how many trials it exceeds the bound, which is for rounding. The cases: `as sketched`,
-    where the server's answer is desketched by the operator that sketched; `line 9`, where another operator desketches
-    it, as the paper's listing has it: a negative control.
+    `residual`, by `case`: the distance between the two sides of the third equation of Lemma F.2, relative to the length
+    of the step, and the number of trials in which it exceeds the bound for rounding. The cases: `as sketched`, when the
+    operator that sketched desketches the server's answer; `line 9`, when another operator desketches it, as in the
+    paper's listing: a negative control.
     `change`, by `reading`: mean of f(w¹) - f(w⁰); bound: that of Lemma G.1, `printed` or `derived`, for the exact α.
-
-    Arguments:
-        factor: the step size, as a share of the largest one that Theorem G.2 allows.
-        local_steps: K, local steps of the round.
     """
 
     family: Family
@@ -39,8 +35,8 @@ class OneRound(Checked):
     seed: int
     objective: MakeObjective
     trials: Several
-    factor: Share
-    local_steps: Count
+    factor: Share  # the step size, as a share of the largest that Theorem G.2 allows
+    local_steps: Count  # K, local steps of the round
 
     def run(self) -> list[Row]:
         objective = self.objective(kernels=self.kernels, seed=self.seed)
@@ -76,8 +72,7 @@ class OneRound(Checked):
         return start, after
 
     def _residual(self, start: Round, after: Round, eta: float) -> Array:
-        """‖w¹ - (ū - ηḡ + η(I - RᵀR)Σḡ)‖ over ‖ηΣḡ‖, (trials,), with the clients' mean weights ū and mean
-        gradient ḡ at the last local step."""
+        """‖w¹ - (ū - ηḡ + η(I - RᵀR)Σḡ)‖/‖ηΣḡ‖, (trials,), with the last step's mean weights ū and gradient ḡ."""
         assert after.operators is not None
         gradients = [step.gradients.mean(axis=1) for step in after.path]
         total = sum(gradients[1:], gradients[0])

@@ -26,20 +26,16 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Prescribed(Checked):
-    """`trials` runs of iterative sketching for each target ε, with the step size and the number T of rounds that a
-    theorem on communication prescribes for it. Rows by target (`case`), means of f - f* at w^T (F.10), or at the mean
-    of all weights (F.8):
+    """`trials` runs of iterative sketching for each target ε, with a theorem's step size and number T of rounds.
+
+    Rows by target (`case`), means of f - f* at w^T (F.10), or at the mean of all weights (F.8):
 
     `excess`: bound: ε. `excess_early`: after a quarter of the rounds, a near miss; same bound.
     `excess_step`, for b < d: bound: f - f* of the same training without sketches, after as many bits.
-    `excess_bits`: likewise, but with the largest step of Theorem E.1 or E.2 without sketches.
+    `excess_bits`, for b < d: the same, but with the largest step of Theorem E.1 or E.2 without sketches.
 
-    Arguments:
-        theorem: F.8 or F.10.
-        alpha: the variance parameter of the steps, `claimed` or `exact`.
-        targets: values of ε, in units of the threshold at which the regime changes, σ²/((1 + α)²L) for F.8 and σ²/(16(1
-            + α)²μ) for F.10; the heterogeneity σ² of the clients must be above 0.
-        local_steps: K, local steps of a round; 1 in the proof of F.10, and any in that of F.8.
+    `targets`: values of ε, in units of the threshold at which the regime changes, σ²/((1 + α)²L) for F.8 and σ²/(16(1 +
+    α)²μ) for F.10; the heterogeneity σ² of the clients must be above 0.
     """
 
     family: Family
@@ -47,11 +43,11 @@ class Prescribed(Checked):
     kernels: Kernels
     seed: int
     objective: MakeObjective
-    theorem: str
-    alpha: Alpha
+    theorem: str  # F.8 or F.10
+    alpha: Alpha  # the variance parameter of the steps, `claimed` or `exact`
     targets: NonEmptyList[Positive]
     trials: Several
-    local_steps: Count
+    local_steps: Count  # K, local steps of a round; 1 in the proof of F.10, and any in that of F.8
 
     def run(self) -> list[Row]:
         corollary = COROLLARIES[choose("theorem", self.theorem, COROLLARIES)]
@@ -89,7 +85,7 @@ class Prescribed(Checked):
 
 
 def _weights(states: Iterator[Round], *, average: bool) -> Iterator[Round]:
-    """The states, with the mean of the weights at which gradients were taken in the place of w if `average`."""
+    """The states; if `average`, with w replaced by the mean of the weights at which gradients were taken."""
     total: Array = 0
     for at in states:
         total = total + at.local if at.t else total

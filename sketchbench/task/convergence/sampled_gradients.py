@@ -1,4 +1,4 @@
-"""How many more rounds iterative sketching takes when records or clients are sampled (song2023 §6)."""
+"""The increase of rounds of iterative sketching when records or clients are sampled (song2023 §6)."""
 
 import logging
 from dataclasses import dataclass
@@ -23,22 +23,14 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class SampledGradients(Checked):
-    """Iterative sketching with sampled gradients until f(w) - f* is at most `target` times f(w⁰) - f*, beside the same
-    runs with all records and clients. Both have the same operators, trial by trial.
+    """Iterative sketching with sampled gradients until f(w) - f* is at most `target` times f(w⁰) - f*. The same runs
+    with all records and clients, and the same operators trial by trial, are the reference.
 
     Row `rounds`, by `case`: mean number of rounds, over the number without sampling; bound: `allowed`. The cases:
         records: in each round every client takes its gradient over a random `share` of its records.
         clients: in each round a random `share` of the clients takes part.
         half of the step: no sampling, but half the step size: a negative control.
-    Where a trial misses the target in `patience` times the rounds, the row has the status `diverged`, and no mean.
-
-    Arguments:
-        rounds: the most rounds of a run without sampling.
-        factor: the step size, as a share of the largest one that Theorem E.1 allows for the exact α.
-        target: the share of f(w⁰) - f* at which a run ends.
-        share: of the records or clients.
-        allowed: the ratio of rounds that the claim allows.
-        patience: rounds of a run with sampling, as a multiple of those without it, at most.
+    If a trial misses the target in `patience` times the rounds, the row has the status `diverged`, and no mean.
     """
 
     family: Family
@@ -47,12 +39,12 @@ class SampledGradients(Checked):
     seed: int
     objective: MakeObjective
     trials: Several
-    rounds: Count
-    factor: Share
-    target: Probability
-    share: Share
-    allowed: Positive
-    patience: Annotated[float, Range(1)]
+    rounds: Count  # the most rounds of a run without sampling
+    factor: Share  # the step size, as a share of the largest that Theorem E.1 allows for the exact α
+    target: Probability  # the share of f(w⁰) - f* at which a run ends
+    share: Share  # of the records or clients
+    allowed: Positive  # the ratio of rounds that the claim allows
+    patience: Annotated[float, Range(1)]  # the most rounds of a run with sampling, as a multiple of those without
 
     def run(self) -> list[Row]:
         objective = self.objective(kernels=self.kernels, seed=self.seed)
@@ -81,7 +73,7 @@ class SampledGradients(Checked):
     def _arrivals(
         self, objective: EmpiricalRisk, records: float, clients: float, step: float, rounds: int
     ) -> NDArray[np.float64]:
-        """The first round in which each trial has reached the target, (trials,); NaN for one that never does."""
+        """The first round in which each trial has reached the target, (trials,); NaN for never."""
         theorem, factor = find_theorem("E.1"), step * self.factor
         algorithm, _ = algorithm_of(theorem, objective, self.family, self.known, factor=factor, alpha="exact")
         random = seeds.generator(self.seed, task="sampled gradients", records=str(records), clients=str(clients))

@@ -26,40 +26,34 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class LayerCost(Checked):
-    """Measures a forward and a backward pass of a dense layer, with gradients by inputs and weights, through a
-    CountSketch S of its d inputs, relative to the plain layer. Drawing S does not count. Cases:
+    """Measures a forward and backward pass of a dense layer through a CountSketch S of its d inputs.
 
-    printed: X S, W S and their product, as zhang2021 §4.3 counts the cost.
-    one factor: `model.sketched.SketchedLinear`, which applies S Sᵀ to the smaller factor.
-    twice: the plain layer, two times: a negative control.
+    The pass has gradients by inputs and weights, and its cost is relative to the plain layer. Drawing S does not count.
+    Raises TypeError for another sketch than a CountSketch, as its columns may have more than one entry. Cases:
+
+        printed: X S, W S and their product, as zhang2021 §4.3 counts the cost.
+        one factor: `model.sketched.SketchedLinear`, which applies S Sᵀ to the smaller factor.
+        twice: the plain layer, two times: a negative control.
 
     Rows by `case` and `batch`:
         multiplications: of matrix products, and one for each entry that S or Sᵀ is applied to, over the multiplications
             of the plain layer; bound: 1.
-        slower: in how many repetitions the pass takes no less time than the plain layer's; bound: 1/2, for a
+        slower: the number of repetitions in which the pass is not faster than the plain layer's; bound: 1/2, for a
             probability.
         seconds: mean over the repetitions of the run time, over that of the plain layer.
-
-    Arguments:
-        outputs: of the layer.
-        batches: numbers of samples in a batch.
-        repetitions: of each measurement of time.
-
-    Raises:
-        TypeError: for another sketch than a CountSketch, as its columns may have more than one entry.
     """
 
     family: Family
     kernels: Kernels
     seed: int
-    outputs: Count
-    batches: NonEmptyList[Count]
-    repetitions: Several
+    outputs: Count  # of the layer
+    batches: NonEmptyList[Count]  # numbers of samples in a batch
+    repetitions: Several  # of each measurement of time
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.family, CountSketch):
-            raise TypeError(f"family={type(self.family).__name__} must be a CountSketch, whose entries are counted")
+            raise TypeError(f"family={type(self.family).__name__} must be a CountSketch, to count its entries")
 
     def run(self) -> list[Row]:
         return [row for batch in self.batches for row in self._rows(batch)]
@@ -77,7 +71,7 @@ class LayerCost(Checked):
             yield Row("seconds", case=case, batch=batch).mean(seconds[case] / seconds[plain])
 
     def _passes(self, batch: int) -> dict[str, "Pass"]:
-        """The passes by case, that of the plain layer first."""
+        """The passes by case; the plain layer is first."""
         d, device = self.family.d, autograd.device_of(self.kernels)
         key = seeds.key(self.seed, task="layer cost")
         random = torch.Generator().manual_seed(key % 2**63)
@@ -109,7 +103,7 @@ class Printed(nn.Module):
 
 
 class Meter:
-    """A CountSketch that counts the entries of vectors that S or Sᵀ is applied to."""
+    """A CountSketch that counts the entries of vectors to which S or Sᵀ is applied."""
 
     def __init__(self, operator: Sketch) -> None:
         self.operator, self.kernels, self.entries = operator, operator.kernels, 0

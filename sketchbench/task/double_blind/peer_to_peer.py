@@ -24,26 +24,19 @@ OPTIONS = {
     "own weights": peer_to_peer.estimate_from_own,
 }
 PLAIN = "plain"  # the case in which nodes exchange unsketched weights
-TINY = 1e-12  # a divisor in the place of 0
+TINY = 1e-12  # replaces a zero divisor
 
 
 @dataclass(frozen=True)
 class Ring(Checked):
-    """The nodes of a ring and their data. Node i has normal features, and labels of the linear model
-    W* + `heterogeneity` E_i plus normal noise of standard deviation 1/10, where W* and E_i are normal. All nodes start
-    from the same normal weights.
+    """The nodes of a ring and their data; all nodes start from the same normal weights. Node i has normal features, and
+    labels of the linear model W* + `heterogeneity` E_i plus normal noise of standard deviation 1/10; W* and E_i are
+    normal."""
 
-    Arguments:
-        nodes: number of nodes on the ring.
-        outputs: of the linear models.
-        samples: of a node.
-        heterogeneity: standard deviation of the entries of the difference between a node's model and W*.
-    """
-
-    nodes: Annotated[int, Range(3)]
-    outputs: Count
-    samples: Count
-    heterogeneity: NonNegative
+    nodes: Annotated[int, Range(3)]  # number of nodes on the ring
+    outputs: Count  # of the linear models
+    samples: Count  # of a node
+    heterogeneity: NonNegative  # standard deviation of a node's model from W*, in each entry
 
     def draw(self, d: int, random: np.random.Generator) -> tuple[Numbers, Numbers, Numbers]:
         """Draw initial weights (N, out, d), features (N, n, d) and labels (N, n, out)."""
@@ -57,32 +50,26 @@ class Ring(Checked):
 
 @dataclass(frozen=True)
 class PeerToPeerLearning(Checked):
-    """`trials` trainings of `PeerToPeer`, in which each link draws a fresh sketch S in every round. Node 1 estimates Δ,
-    the change of node 0's weights in a round, as the difference Δ̂ of two rounds' estimates of the weights.
+    """`trials` trainings of `PeerToPeer`, in which each link draws a fresh sketch S in every round.
 
-    Rows at about `points` rounds:
+    Node 1 estimates Δ, the change of node 0's weights in a round, as the difference Δ̂ of two rounds' estimates of the
+    weights. Rows at about `points` rounds:
 
     `error`, by `case`: mean of ‖Δ̂ - Δ‖/‖Δ‖. The cases are the estimates of node 0's weights W_0: `option I`, W_0 S Sᵀ;
     `option II`, W_0 S S⁺; `own weights`, W_1 + (W_0 - W_1) S S⁺; and `plain`, for nodes that exchange unsketched
     weights.
-    `inverse_error`, by `case`: mean of 1/error, and in how many trials it exceeds 1, so that Δ̂ is nearer to Δ than 0
-    is.
-    `loss`, by `case` (`sketched` or `plain`): mean loss of all nodes, over that at the start.
-
-    Arguments:
-        family: of S.
-        points: about how many rounds have rows.
-        ring: nodes and data.
-        learning: the algorithm.
+    `inverse_error`, by `case`: mean of 1/error, and the number of trials in which it exceeds 1, so that Δ̂ is nearer to
+    Δ than 0 is.
+    `loss`, by `case` (`sketched` or `plain`): mean loss of all nodes, over the first loss.
     """
 
-    family: Family
+    family: Family  # of S
     kernels: Kernels
     seed: int
     trials: Several
-    points: Count
-    ring: Ring
-    learning: peer_to_peer.PeerToPeer
+    points: Count  # about how many rounds have rows
+    ring: Ring  # nodes and data
+    learning: peer_to_peer.PeerToPeer  # the algorithm
 
     def run(self) -> list[Row]:
         shown = shown_rounds(self.learning.rounds, self.points)

@@ -29,33 +29,29 @@ class Model(NamedTuple):
 
 @dataclass(frozen=True)
 class Regulariser(Checked):
-    """Measures f̃(w) - f(w), where f(w) = Σ (x_jᵀw - y_j)²/2n is the squared loss of a linear model (Eq. 4), and f̃(w)
-    its mean over S = Rᵀ with x_jᵀSSᵀw in the place of x_jᵀw (Eq. 5). Every trial draws a fresh S. The unit is the
+    """Measures f̃(w) - f(w) for the squared loss f(w) = Σ (x_jᵀw - y_j)²/2n of a linear model (Eq. 4).
+
+    f̃(w) is its mean over S = Rᵀ with x_jᵀSSᵀw in place of x_jᵀw (Eq. 5). Every trial draws a fresh S. The unit is the
     penalty of dropout that keeps a feature with probability b/d. Rows:
 
     `excess`, by `case` and `reading`: mean of f̃(w) - f(w); exact: 1 in the reading `dropout`; in the reading `family`,
     half the mean variance of x_jᵀSSᵀw by the family's second moments, if these are known.
-    `small_less_large`: mean of the excess of the case `smallest feature` less that of `largest feature`, in the
+    `small_less_large`: mean of the excess of the case `smallest feature` minus that of `largest feature`, in the
     latter's unit; bound: 0. For dropout it is negative.
 
     Cases:
         dense: normal features, with standard deviations that fall from 2 to 1/2, and normal weights.
         largest feature, smallest feature: the same features; a single weight, for the first or the last feature.
         flat: all features and weights equal.
-
-    Arguments:
-        trials: number of sketches.
-        samples: n, the number of samples.
-        residual: standard deviation of y_j - x_jᵀw.
     """
 
     family: Family
     known: Known
     kernels: Kernels
     seed: int
-    trials: Several
-    samples: Several
-    residual: NonNegative
+    trials: Several  # number of sketches
+    samples: Several  # n, the number of samples
+    residual: NonNegative  # standard deviation of y_j - x_jᵀw
 
     def __post_init__(self) -> None:
         super().__post_init__()

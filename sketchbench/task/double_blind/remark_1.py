@@ -17,24 +17,20 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class RemarkOne(Checked):
-    """Measures the part of an update Δ that no linear estimate Δ̂ = W_old S_old Z₁ - W_new S_new Z₂ recovers, for
-    normal weights W (d_out, d), an update of a hundredth of their size, and fresh sketches S in each trial.
+    """Measures the part of an update Δ that no linear estimate Δ̂ = W_old S_old Z₁ - W_new S_new Z₂ recovers. The
+    weights W (d_out, d) are normal, the update has a hundredth of their size, and sketches S are fresh in each trial.
 
     Row for each of `outputs`, d_out (column `length`), with the case `d_out <= 2s` or `d_out > 2s`:
         missed: mean of the least ‖Δ̂ - Δ‖²/‖Δ‖² over all Z₁ and Z₂, and the `count` of trials in which it is below
             `least`; the bound 1/2, for a probability, is for the count.
-
-    Arguments:
-        outputs: values of d_out, the number of outputs of a layer.
-        least: the constant that stands for the paper's Ω(1).
     """
 
     family: Family
     kernels: Kernels
     seed: int
     trials: Several
-    outputs: NonEmptyList[Count]
-    least: Positive
+    outputs: NonEmptyList[Count]  # values of d_out, the number of outputs of a layer
+    least: Positive  # the constant that replaces the paper's Ω(1)
 
     def run(self) -> list[Row]:
         rows = []

@@ -33,35 +33,29 @@ SKETCHED_ONLY = ("local_step",)  # both levels of this factor are the same plain
 PROCEDURE = ("momentum", "local_step", "epochs", "batch", "optimiser")
 FACTORS = ("rate", "momentum", "weights", "local_step", "epochs", "batch", "optimiser")
 UNTUNED = 1.25  # so many times the rounds of the best rate are as good as those
-SHARE_OF_ADAM = 0.01  # its rate over that of SGD: 1e-3, as in the code that zhang2021's authors published, and 0.1
+SHARE_OF_ADAM = 0.01  # Adam's rate over SGD's: 1e-3, as in the published code of zhang2021's authors, over 0.1
 
 
 @dataclass(frozen=True)
 class RoundsFactors(Checked, Repeated):
-    """FedAvg to a target of test accuracy, at two levels of each factor (`measure.factorial.design`), plain and
-    sketched from the same seeds. A trial is a replicate of the whole design. Rows:
+    """FedAvg to a target of test accuracy, at two levels of each factor, plain and sketched from the same seeds.
+
+    A trial is a replicate of the whole design (`measure.factorial.design`). Rows:
 
     `rounds_to_target`, by `case` with the levels of all factors: mean number of rounds. A training that misses the
     target counts as `rounds`, and the status is then `unfinished`.
-    `rounds_ratio`, by `case` with the levels of all factors: mean ratio of rounds, sketched over plain; likewise.
+    `rounds_ratio`, by `case` with the levels of all factors: mean ratio of rounds, sketched over plain; same status.
     `effect`, by `case` (`FACTOR on plain`, `FACTOR on sketched`, `FACTOR on ratio`): the natural logarithm of the
     factor by which the high level multiplies the rounds. `sd` and `trials` are chosen to give the estimate's standard
     error and degrees of freedom, with the variation that no factor explains as chance. Trainings that miss the target
     bias effects towards 0.
     `tuning`, by `case` with the levels of all other factors that vary, in designs with all combinations of levels: the
-    rounds of the sketched training at the rate that suits the plain one best, over those at the rate that suits itself
-    best, and in how many trials that exceeds 5/4; bound: 5/4. The case `worse rate`, at the other rate, is a negative
-    control.
+    rounds of the sketched training at the plain training's best rate, over those at its own best rate, and the number
+    of trials in which that exceeds 5/4; bound: 5/4. The case `worse rate`, at the other rate, is a negative control.
 
-    Arguments:
-        training: the procedure apart from the factors.
-        factors: the low and the high level of each factor: `rate`, the learning rate; `momentum`, which also multiplies
-            the rate by 1 - momentum, so that steps keep their length; `weights`, the initial weights (`torch` or
-            `listing`); `local_step`, `epochs`, `batch`, `optimiser`, as for `FedAvg`, with a hundredth of the rate for
-            Adam.
-        target: the test accuracy.
-        rounds: of a training, at most.
-        trials: replicates of the design.
+    `factors`: the low and the high level of each factor: `rate`, the learning rate; `momentum`, which also multiplies
+    the rate by 1 - momentum, so that steps keep their length; `weights`, the initial weights (`torch` or `listing`);
+    `local_step`, `epochs`, `batch`, `optimiser`, as for `FedAvg`, with a hundredth of the rate for Adam.
     """
 
     family: Family
@@ -71,11 +65,11 @@ class RoundsFactors(Checked, Repeated):
     dataset: MakeDataset
     partition: MakeParts
     model: MakeModel
-    training: FedAvgProcedure
+    training: FedAvgProcedure  # the procedure apart from the factors
     factors: dict[str, list[Any]]
-    target: Probability
-    rounds: Count
-    trials: Count
+    target: Probability  # the test accuracy
+    rounds: Count  # the most rounds of a training
+    trials: Count  # replicates of the design
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -91,7 +85,7 @@ class RoundsFactors(Checked, Repeated):
             choose("factors: weights", run.get("weights", "torch"), get_args(Weights))
 
     def trial(self, number: int) -> Values:
-        """Train all runs of the design; returns their rounds by case, None for one that missed the target."""
+        """Train all runs of the design; return their rounds by case, None if the target was missed."""
         done: dict[str, int | None] = {}
         values: Values = {case: [] for case in CASES}
         for levels in self._runs:
@@ -124,7 +118,7 @@ class RoundsFactors(Checked, Repeated):
         return rows + list(self._tuning(rounds["plain"], rounds["sketched"]))
 
     def _tuning(self, plain: np.ndarray, sketched: np.ndarray) -> Iterator[Row]:
-        """The rows `tuning`, from rounds by replicate and run; none where not every run has one with the other rate."""
+        """The rows `tuning`, from rounds by replicate and run; none unless every run has one with the other rate."""
         at = {tuple(levels.values()): run for run, levels in enumerate(self._runs)}
         low, high = self.factors["rate"]
         for levels, run in at.items():
@@ -150,7 +144,7 @@ class RoundsFactors(Checked, Repeated):
 
     @functools.cached_property
     def _names(self) -> list[str]:
-        """The factors in a fixed order, whatever the order in the config, as the design depends on it."""
+        """The factors in a fixed order, for any order in the config, because the design depends on it."""
         return [name for name in FACTORS if name in self.factors]
 
     @functools.cached_property
@@ -168,7 +162,7 @@ class RoundsFactors(Checked, Repeated):
         return data
 
     def _rounds(self, case: str, levels: Mapping[str, Any], number: int, name: str) -> int | None:
-        """Train once; returns the number of rounds to the target, or None for a training that missed it."""
+        """Train once; return the number of rounds to the target, or None if it was missed."""
         model: Callable[..., nn.Module] = self.model
         if levels.get("weights", "torch") == "listing":
             model = partial(network_as_listing, model=self.model)
@@ -193,6 +187,6 @@ class RoundsFactors(Checked, Repeated):
         return replace(self.training, **{name: levels[name] for name in PROCEDURE if name in levels})
 
     def _learning_rate(self, levels: Mapping[str, Any]) -> float:
-        """The learning rate for these levels, with which steps keep their length whatever the momentum."""
+        """The learning rate for these levels, with which steps keep their length at any momentum."""
         rate: float = levels["rate"] * (1 - levels.get("momentum", 0))
         return rate * SHARE_OF_ADAM if levels.get("optimiser") == "adam" else rate

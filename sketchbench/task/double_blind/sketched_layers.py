@@ -29,9 +29,9 @@ class SketchedLayers(Checked):
 
     Every trial has a fresh operator, inputs X, weights W and output gradients G = ∂L/∂Z. An error is the largest entry
     of the difference between the layer's result and the formula with a dense matrix S, over the formula's largest
-    entry.
+    entry. Raises ValueError unless d is a multiple of the 4 pixels of a filter.
 
-    Rows for each case, with the largest error, and in how many trials it exceeds the bound 1e-10:
+    Rows for each case, with the largest error, and the number of trials in which it exceeds the bound 1e-10:
         value: of the output Z = (X S)(W S)ᵀ + bias.
         input_gradient: of ∂L/∂X = G (W S) Sᵀ (Eq. 7).
         weight_gradient: of ∂L/∂W = Gᵀ (X S) Sᵀ (Eq. 8).
@@ -41,22 +41,14 @@ class SketchedLayers(Checked):
         dense: a dense layer with `batch` - 1 outputs, fewer than X has rows.
         tall: a dense layer with `outputs` outputs.
         convolution: `outputs` filters of 2 x 2 pixels and d/4 channels; the rows of X are the patches (Appendix B.2).
-
-    Arguments:
-        trials: number of operators.
-        batch: samples of a batch.
-        outputs: outputs of a layer.
-
-    Raises:
-        ValueError: for a d that is no multiple of the 4 pixels of a filter.
     """
 
     family: Family
     kernels: Kernels
     seed: int
-    trials: Several
-    batch: Several
-    outputs: Count
+    trials: Several  # number of operators
+    batch: Several  # samples of a batch
+    outputs: Count  # outputs of a layer
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -64,7 +56,6 @@ class SketchedLayers(Checked):
             raise ValueError(f"d={self.family.d} must be a multiple of {KERNEL**2}, the pixels of a filter")
 
     def run(self) -> list[Row]:
-        """Measure all cases; returns four rows for each."""
         d = self.family.d
         channels = d // KERNEL**2
         image = (self.batch, channels, PIXELS, PIXELS)
@@ -76,7 +67,6 @@ class SketchedLayers(Checked):
         return [row for case in cases for row in self._rows(*case)]
 
     def _rows(self, case: str, layer: Layer, shape: tuple[int, ...]) -> Iterator[Row]:
-        """The rows of one case, whose inputs have the given shape."""
         device = device_of(self.kernels)
         layer = layer.double().to(device)
         random = torch.Generator().manual_seed(seeds.key(self.seed, data="layers", case=case) % 2**63)
@@ -97,7 +87,6 @@ class SketchedLayers(Checked):
 
 
 def _errors(layer: Layer, S: Tensor, x: Tensor, random: torch.Generator) -> dict[str, float]:
-    """The errors of one trial by quantity."""
     z, expected = layer(x), _formula(layer, S, x)
     G = _normal(z.shape, random).to(z.device)
     by_input, by_weight = torch.autograd.grad(z, (x, layer.weight), G, retain_graph=True)

@@ -27,15 +27,15 @@ from sketchbench.task.repeated import Repeated, Values
 from sketchbench.task.sketches.trials import shown_rounds
 
 log = logging.getLogger(__name__)
-LAST = 10  # the last one of so many parts of the rounds counts as the end of a training
+LAST = 10  # the last of so many parts of the rounds counts as the end of a training
 STANDING = "standing still"  # the case of a network that keeps its initial weights
 HALF = 0.55  # ratios below it round to the printed 0.5
 MUCH = 2.0  # times the bytes of a plain training are much more
-TINY = 1e-12  # a divisor in the place of 0
+TINY = 1e-12  # replaces a zero divisor
 
 Numbers = NDArray[np.float64]
 Curves = dict[str, list[Curve]]  # by case, a curve for each trial
-Ratios = tuple[str, list[int | None], list[float | None]]  # a case, its rounds, and those over the plain ones
+Ratios = tuple[str, list[int | None], list[float | None]]  # a case, its rounds, and their ratios to the plain rounds
 
 
 @dataclass(frozen=True)
@@ -46,11 +46,10 @@ class Judging(Checked):
         points: about how many rounds have rows.
         target: the test accuracy to reach.
         stop: whether a training ends when it reaches the target.
-        allowed_loss: the loss of accuracy, or of area under the curve, that is allowed: plain less sketched.
-        allowed_ratio: the ratio of rounds to the target, sketched over plain, that is allowed if the paper printed
-            none.
-        printed: the rounds that the paper printed, [plain, sketched], by the share of clients in a round, as text.
-        allowed_factor: the factor, in either direction, by which the ratio of rounds may differ from the printed one.
+        allowed_loss: the allowed loss of accuracy, or of area under the curve: plain minus sketched.
+        allowed_ratio: the allowed ratio of rounds to the target, sketched over plain, if the paper printed none.
+        printed: the rounds that the paper printed, [plain, sketched], by the share of clients in a round, as a string.
+        allowed_factor: the factor, in either direction, by which the ratio of rounds may differ from the printed ratio.
             It was declared in advance; a single pair of trainings beyond it refutes the printed ratio.
     """
 
@@ -71,12 +70,11 @@ class Judging(Checked):
 
 @dataclass(frozen=True)
 class Training(Checked, Repeated):
-    """FedAvg of a network, `plain` and with `sketched` layers (double-blind), in `trials` pairs of trainings that start
-    from the same weights and have the same clients in every round. The end of a training is the last tenth of its
-    rounds.
+    """FedAvg of a network, `plain` and with `sketched` layers (double-blind), in `trials` pairs of trainings.
 
-    Rows by `case` (`plain`, `sketched`) at about `points` rounds that all trainings have reached, with the bytes that
-    all clients together have sent and received so far:
+    A pair starts from the same weights and has the same clients in every round. The end of a training is the last tenth
+    of its rounds. Rows by `case` (`plain`, `sketched`) at about `points` rounds that all trainings have reached, with
+    the bytes that all clients together have sent and received so far:
 
     `accuracy`, `loss`: means on the test images; for two classes also `auc`, the area under the ROC curve. If the
     weights of a training have overflown, the status is `diverged`, and there is no mean.
@@ -84,18 +82,18 @@ class Training(Checked, Repeated):
     Rows that compare the case `sketched` with plain trainings; the case `standing still`, a network that keeps its
     initial weights, is a negative control:
 
-    `accuracy_loss`, `auc_loss`: mean of the plain training less the case, at the end, and the `count` of pairs that
+    `accuracy_loss`, `auc_loss`: mean of the plain training minus the case, at the end, and the `count` of pairs that
     lose more than `allowed_loss`. `positive_control` has the number of pairs whose plain training has reached the
     target: on the way there, trainings also differ by their speed. Left out if trainings `stop` at the target, where
-        they are alike.
-    `accuracy_not_better`, `loss_not_better`: in how many pairs the case does not end with a higher accuracy, or a lower
-    loss, than the plain training. `positive_control` as above, but 0 if trainings `stop` before their end.
-    `missed`: in how many pairs the case has not reached the target.
-    `ratio_excess`: the larger one of the ratio of rounds over the printed ratio and its inverse, and in how many pairs
-    it exceeds the bound `allowed_factor`; if the paper printed none, the ratio over `allowed_ratio`, and the bound 1. A
-    pair that misses the target exceeds the bound.
+    they are alike.
+    `accuracy_not_better`, `loss_not_better`: the number of pairs in which the case does not end with a higher accuracy,
+    or a lower loss, than the plain training. `positive_control` as above, but 0 if trainings `stop` before their end.
+    `missed`: the number of pairs in which the case has not reached the target.
+    `ratio_excess`: the larger of the ratio of rounds over the printed ratio and its inverse, and the number of pairs in
+    which it exceeds the bound `allowed_factor`; if the paper printed none, the ratio over `allowed_ratio`, and the
+    bound 1. A pair that misses the target exceeds the bound.
     `bytes_excess`: the bytes that all clients together have sent and received until the target, over those of the plain
-    training, and in how many pairs that exceeds 2, as does one that misses the target.
+    training, and the number of pairs in which that exceeds 2; a pair that misses the target counts.
 
     Further rows by `case`:
 
@@ -107,26 +105,27 @@ class Training(Checked, Repeated):
     `message_ratio`: bytes of a reply over those of the plain case; bound: 0.55, which rounds to the printed 0.5.
 
     Rows on a client's estimates of the sketched layers' last update (zhang2021 §6.3; see `FedAvgExperiment`), by `case`
-    (`option I`, `option II`, and `plain`, the update as a client of plain layers sees it, a negative control) and
+    (`option I`, `option II`, and `plain`, the update in the view of a client of plain layers, a negative control) and
     round:
 
     `error`: mean relative error.
-    `inverse_error`: mean of 1/error, and in how many trials it exceeds 1, so that the estimate is nearer than zero.
+    `inverse_error`: mean of 1/error, and the number of trials in which it exceeds 1, so that the estimate is nearer
+    than zero.
     `cosine`: mean absolute cosine of the angle between estimate and update.
-    `not_grown`: in how many trials the error is not larger in the last shown round than in the first.
+    `not_grown`: the number of trials in which the error is not larger in the last shown round than in the first.
 
-    The bound of counts without another one is 1/2, for a probability: they are about the median training.
+    The bound of counts without another bound is 1/2, for a probability: they are about the median training.
 
     `tuning` chooses the learning rate of each case on held-out training images: the rate that reaches `target` in the
-    fewest rounds; among equals, or if none does, the one with the highest accuracy.
+    fewest rounds; among equals, or if none does, the rate with the highest accuracy.
 
-    When the time limit of its course has passed, a trial stops within a training, and goes on from there later. Each
-    trial tries every learning rate, unless another one has done so in the same folder of checkpoints.
+    When the time limit of its course has passed, a trial stops within a training, and resumes there later. Each trial
+    tries every learning rate, unless another has done so in the same folder of checkpoints.
 
     Arguments:
         family: of the sketches of the layers.
         training: the procedure of both cases.
-        rounds: of a training, at most.
+        rounds: the most rounds of a training.
         trials: pairs of trainings.
     """
 
@@ -144,7 +143,7 @@ class Training(Checked, Repeated):
     trials: Several
 
     def trial(self, number: int) -> Values:
-        """Train a pair; returns, by case, the curve, and the bytes of a reply by the protocol."""
+        """Train a pair; return, by case, the curve, and the bytes of a reply by the protocol."""
         values = {}
         for case, experiment in self._experiments.items():
             curve = self._run(replace(experiment, course=self.course.within(f"trial{number}")), f"trial {number}")
@@ -152,8 +151,7 @@ class Training(Checked, Repeated):
         return values
 
     def run(self) -> list[Row]:
-        """As `Repeated.run`; without checkpoints, several trials of a small perceptron are trained side by side, which
-        gives the same rows up to rounding."""
+        """Run as `Repeated.run`; without checkpoints, stack the trials of a small perceptron, up to rounding."""
         if self.course.checkpoints is not None or not can_stack(self._experiments["plain"], self.trials):
             return super().run()
         values: list[Values] = [{} for _ in range(self.trials)]
@@ -205,7 +203,6 @@ class Training(Checked, Repeated):
         return self._named(experiment, name).run()
 
     def _rate(self, experiment: FedAvgExperiment) -> float:
-        """Choose the learning rate of a case."""
         target = self.judging.target
         procedure = self.training.limit_participation(self.tuning.participation)
         tried = replace(experiment, rounds=self.tuning.rounds, target=target, procedure=procedure, estimated=())
@@ -217,7 +214,6 @@ class Training(Checked, Repeated):
         return self.tuning.best(experiment.data, self.seed, merit)
 
     def _comparisons(self, curves: Curves) -> Iterator[Row]:
-        """The rows on accuracy and loss."""
         yield from self._shown_means("loss", curves)
         for quantity in ("accuracy", "auc"):
             if quantity in curves["plain"][0].values:
@@ -239,7 +235,6 @@ class Training(Checked, Repeated):
                     yield row.without_number("diverged", "the weights of a training have overflown", len(trained))
 
     def _losses(self, quantity: str, curves: Curves) -> Iterator[Row]:
-        """The rows `accuracy_loss` or `auc_loss`."""
         for case, plain, ends in _ends(quantity, curves):
             loss = plain - ends
             row = Row(f"{quantity}_loss", case=case, status="finite", bound=MEDIAN)
@@ -255,7 +250,6 @@ class Training(Checked, Repeated):
                 yield row.counted(int((~(sign * ends > sign * plain)).sum()), len(ends))
 
     def _count_reached(self, trained: list[Curve]) -> int:
-        """The number of trainings that have reached the target."""
         return sum(curve.round_reaching(self.judging.target) is not None for curve in trained)
 
     def _shown_rounds(self, trained: list[Curve]) -> list[int]:
@@ -264,7 +258,6 @@ class Training(Checked, Repeated):
         return [t for t in shown_rounds(self.rounds, self.judging.points) if t <= last]
 
     def _targets(self, curves: Curves, ratios: Sequence[Ratios]) -> Iterator[Row]:
-        """The rows on the rounds to the target."""
         reached = {case: [curve.round_reaching(self.judging.target) for curve in own] for case, own in curves.items()}
         for case, rounds in reached.items():
             yield _mean_if_reached(Row("rounds_to_target", case=case), rounds)
@@ -275,8 +268,7 @@ class Training(Checked, Repeated):
             yield self._excess(case, own)
 
     def _ratios(self, curves: Curves) -> Iterator[Ratios]:
-        """Each case to compare, with the rounds to the target of its trainings, and over those of the plain ones; None
-        for those that missed it."""
+        """Each compared case, with its trainings' rounds to the target, and over the plain rounds; None if missed."""
         target = self.judging.target
         plain, sketched = ([curve.round_reaching(target) for curve in curves[case]] for case in ("plain", "sketched"))
         still = [0 if curve.values["accuracy"][0] >= target else None for curve in curves["plain"]]
@@ -284,7 +276,7 @@ class Training(Checked, Repeated):
             yield case, rounds, [b / a if a and b is not None else None for a, b in zip(plain, rounds, strict=True)]
 
     def _total_bytes(self, every: Sequence[Ratios], replies: Mapping[str, int]) -> Iterator[Row]:
-        """The rows `bytes_excess`, where a reply of each case has so many bytes, and what it answers a KEY more."""
+        """The rows `bytes_excess`, for the bytes of each case's reply; the broadcast has a KEY more."""
         for case, _, ratios in every:
             share = (2 * replies.get(case, replies["plain"]) + KEY) / (2 * replies["plain"] + KEY)
             sent = [share * ratio for ratio in ratios if ratio is not None]
@@ -292,7 +284,7 @@ class Training(Checked, Repeated):
             yield row.replace(bound=MEDIAN)
 
     def _excess(self, case: str, ratios: Sequence[float | None]) -> Row:
-        """The row `ratio_excess`, from the ratio of rounds of each pair, None for one that missed the target."""
+        """The row `ratio_excess`, from the ratio of rounds of each pair, None if it missed the target."""
         printed = self.judging.printed.get(f"{self.training.participation:g}")
         excess = np.array([ratio for ratio in ratios if ratio is not None])
         bound = 1.0
@@ -349,7 +341,6 @@ def _ends(quantity: str, curves: Curves) -> Iterator[tuple[str, Numbers, Numbers
 
 
 def _roc(curves: Curves) -> Iterator[Row]:
-    """The rows `roc`, for two classes."""
     for case, trained in curves.items():
         points = zip(*(curve.roc for curve in trained), strict=True)
         for rate, values in zip(FALSE_POSITIVES, points, strict=False):
@@ -365,8 +356,7 @@ def _exceeding(row: Row, values: Sequence[float] | Numbers, bound: float, trials
 
 
 def _mean_if_reached(row: Row, values: Sequence[float | None]) -> Row:
-    """Complete a row with the mean over all trials, or with the status `unfinished` if some missed the target
-    (None)."""
+    """Complete a row with the mean over all trials; the status is `unfinished` if some missed the target (None)."""
     reached = [value for value in values if value is not None]
     if missed := len(values) - len(reached):
         return row.without_number("unfinished", f"{missed} of the trials did not reach the target", len(values))
@@ -374,7 +364,7 @@ def _mean_if_reached(row: Row, values: Sequence[float | None]) -> Row:
 
 
 def _messages(case: str, size: int, trained: list[Curve]) -> Iterator[Row]:
-    """The rows `bytes_down` and `bytes_up`, where a reply of the protocol has `size` bytes."""
+    """The rows `bytes_down` and `bytes_up`, for a reply of `size` bytes by the protocol."""
     down = [sent for curve in trained for sent in curve.broadcasts]
     up = [sent for curve in trained for sent in curve.replies]
     yield Row("bytes_down", case=case, status="finite", exact=size + KEY).mean(down)
@@ -382,7 +372,6 @@ def _messages(case: str, size: int, trained: list[Curve]) -> Iterator[Row]:
 
 
 def _message_ratios(messages: Sequence[Row]) -> Iterator[Row]:
-    """The rows `message_ratio`, from the rows `bytes_up`."""
     sizes = {str(row["case"]): np.double(row["mean"]) for row in messages if row["quantity"] == "bytes_up"}
     for case, size in sizes.items():
         yield Row("message_ratio", case=case, bound=HALF).number(size / sizes["plain"])

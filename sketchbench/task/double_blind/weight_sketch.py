@@ -25,7 +25,7 @@ class WeightSketch(Checked):
 
     The weights W_old and W_new (outputs, d) and the features V (features, d) are fixed, and every trial draws two fresh
     sketches S = Rᵀ. With Δ = W_old - W_new and Δ̂ = W_old S_old S_oldᵀ - W_new S_new S_newᵀ, all errors are squared
-    Frobenius norms over the value that the paper states, so that 1 is exact for a CountSketch.
+    Frobenius norms over the paper's value, so that 1 is exact for a CountSketch.
 
     Rows for each case and `reading`; exact: 1 for the reading `printed`, the paper's value; for `family`, the value
     that follows from the family's second moments, if these are known:
@@ -60,7 +60,6 @@ class WeightSketch(Checked):
     features: Count
 
     def run(self) -> list[Row]:
-        """Draw the sketches, and measure; returns a row, and for each case six, or nine with known moments."""
         made = {case: self._matrices(case) for case in self.cases}
         old, new, _ = made[self.cases[0]]
         nothing = np.full(self.trials, ((old - new) ** 2).sum() / ((old**2).sum() + (new**2).sum()))
@@ -68,7 +67,6 @@ class WeightSketch(Checked):
         return [*(row for case in self.cases for row in self._rows(case, *made[case])), zero]
 
     def _matrices(self, case: Case) -> tuple[Matrix, Matrix, Matrix]:
-        """W_old, W_new and V of a case."""
         d = self.family.d
         random = seeds.generator(self.seed, data="weights", d=d, case=case)
         old = random.standard_normal((self.outputs, d))
@@ -84,7 +82,6 @@ class WeightSketch(Checked):
                 return old, old - 0.01 * step, v * (random.random(v.shape) < 0.1)
 
     def _rows(self, case: Case, old: Matrix, new: Matrix, v: Matrix) -> list[Row]:
-        """The rows of one case."""
         d, size = self.family.d, self.family.b
         measured = self._errors(case, old, new, v)
         update = weight_sketch.update_error(old, new, v, size=size)

@@ -38,7 +38,6 @@ class ShownRound(NamedTuple):
     """The measurements of a round that has rows.
 
     Arguments:
-        t: the round.
         bytes_up, bytes_down: bytes that a client has sent and received so far.
         loss: f(w(t)) in each trial, (trials,); None if the algorithm has diverged.
         p, gradient: sp of p(t) (tang2021 Lemma 1) and of the mean gradient, (trials,); None for peers.
@@ -57,14 +56,9 @@ _NOISELESS = Kept[tuple[Any, ...], list[ShownRound]](64)  # of problems, without
 
 @dataclass(frozen=True)
 class Trials(Checked):
-    """What trials are.
-
-    Arguments:
-        problem: what trials share. `one`: x₀, A_c and Φ, so that they differ in the noise. `start`: A_c and Φ; each
-            starts at w* + x₀ with a normal x₀ of its own. `each`: nothing, so that a trial has its own CountSketch,
-            too; it takes ten times as long where d is small.
-        trials: how many there are.
-    """
+    """The definition of a trial. `problem` says what trials share. `one`: x₀, A_c and Φ, so that they differ in the
+    noise. `start`: A_c and Φ; each starts at w* + x₀ with its own normal x₀. `each`: nothing, so that a trial has its
+    own CountSketch, too; it takes ten times as long for small d."""
 
     problem: Literal["one", "start", "each"]
     trials: Several
@@ -72,13 +66,15 @@ class Trials(Checked):
 
 @dataclass(frozen=True)
 class CompressedSensing(Trials):
-    """`trials` runs of `rounds` rounds with the step size 1/√rounds: the recovery under test, with error feedback at
-    the server and noise in the channel, beside `peers` (see `federated.peers`). Rows, at about `points` rounds:
+    """`trials` runs of `rounds` rounds with step size 1/√rounds: a recovery, with server error feedback and channel
+    noise.
 
-    `loss`, by algorithm (`case`): mean of f(w(t)), with the bytes that a client has sent and received so far.
-    `worse`, in late rounds (after a tenth of all): in how many trials the loss is not below that of the peer
-    `count_sketch`; bound: 1/2, for a probability.
-    `difference`, in late rounds: mean of the loss less that of the peer `count_sketch`, trial by trial.
+    Its competitors are `peers` (see `federated.peers`). Rows, at about `points` rounds:
+
+    `loss`, by algorithm (`case`): mean of f(w(t)), with a client's sent and received bytes so far.
+    `worse`, in late rounds (after a tenth of all): the number of trials with a loss not below the peer
+    `count_sketch`'s; bound: 1/2, for a probability.
+    `difference`, in late rounds: mean of the loss minus that of the peer `count_sketch`, trial by trial.
     `sparsity`: mean of sp(p(t)), with p(t) of tang2021 Lemma 1.
     `gradient_sparsity`: mean sp of the clients' mean gradient; bound: 2k/d.
     `start`: mean of sp(p(1)); bound: 2k/d.
@@ -88,10 +84,10 @@ class CompressedSensing(Trials):
 
     `final`: mean of the last loss.
     `share`: mean of the last loss over the first; bound: 1/2.
-    `added`: mean of the last loss less that of the peer `noiseless`, trial by trial; bound: W, the channel's noise.
-    `price`, by `compression`: mean of the last loss less that of the peer `uncompressed`, trial by trial; bound: d/b.
+    `added`: mean of the last loss minus that of the peer `noiseless`, trial by trial; bound: W, the channel's noise.
+    `price`, by `compression`: mean of the last loss minus that of the peer `uncompressed`, trial by trial; bound: d/b.
 
-    An algorithm that diverges, in any trial, ends with a row of the status `diverged`, and no mean.
+    An algorithm that diverges in any trial ends with a row of the status `diverged`, and no mean.
 
     Arguments:
         k: entries of a step.
@@ -165,7 +161,6 @@ class CompressedSensing(Trials):
         return courses
 
     def _compete(self, name: Peer, peers: Peers, number: int) -> list[ShownRound]:
-        """A competitor in `number` trials."""
         states = peers.run(name, trials=number, rounds=self.rounds)
         return list(self._follow(name, peers.objective, ((at, None) for at in states)))
 
@@ -175,20 +170,13 @@ class CompressedSensing(Trials):
 
     @functools.cached_property  # every round uses it
     def _shown_rounds(self) -> set[int]:
-        """The rounds that have rows."""
         spread = trials.shown_rounds(self.rounds, self.points)
         return {0, *spread, self._late, max(1, self.rounds // 2), self.rounds}
 
     def _follow(
         self, name: str, objective: Objective, states: Iterator[tuple[ServerState | Round, LemmaVectors | None]]
     ) -> Iterator[ShownRound]:
-        """Measure the rounds that have rows, until the end or until the algorithm diverges.
-
-        Arguments:
-            name: of the algorithm in the log.
-            objective: with the loss.
-            states: of the algorithm, each with the vectors of tang2021 Lemma 1, or None.
-        """
+        """Measure the rounds that have rows, until the end or divergence; `states` may have the vectors of Lemma 1."""
         for at, vectors in states:
             loss = self.kernels.to_numpy(objective.loss(at.w))
             sent = (at.t, at.bytes_up, at.bytes_down)
@@ -206,7 +194,6 @@ class CompressedSensing(Trials):
             yield ShownRound(*sent, loss, p, gradient)
 
     def _round(self, name: str, shown: ShownRound) -> Iterator[Row]:
-        """The rows of one round of one algorithm."""
         t = shown.t
         row = Row("loss", round=t, case=name, bytes_up=shown.bytes_up, bytes_down=shown.bytes_down)
         if shown.loss is None:
@@ -225,7 +212,6 @@ class CompressedSensing(Trials):
             yield Row("settled", round=t, case="below", bound=-SETTLED[0]).mean(-shown.p)
 
     def _end(self, case: str, shown: Sequence[ShownRound]) -> list[Row]:
-        """The rows of one algorithm about its whole run."""
         first, last = shown[0].loss, shown[-1].loss
         share = Row("share", round=self.rounds, case=case, bound=SHARE)
         if first is None or last is None:
@@ -234,13 +220,11 @@ class CompressedSensing(Trials):
 
 
 def _join(courses: Sequence[Courses]) -> Courses:
-    """The courses of several problems as one, whose trials are theirs; each up to the first round in which one of them
-    has diverged."""
+    """Join the courses of several problems, each up to the first divergence in any of them."""
     return {name: list(_joined([course[name] for course in courses])) for name in courses[0]}
 
 
 def _joined(several: Sequence[Sequence[ShownRound]]) -> Iterator[ShownRound]:
-    """The rounds of one algorithm on several problems, as those of one."""
     ends = [one[-1] for one in several if one[-1].loss is None]
     first = min(ends, key=lambda shown: shown.t, default=None)
     for shown in zip(*several, strict=False):
@@ -251,12 +235,11 @@ def _joined(several: Sequence[Sequence[ShownRound]]) -> Iterator[ShownRound]:
 
 
 def _joint(several: Sequence[Any]) -> Numbers | None:
-    """The numbers of all trials, (trials,); None where there are none."""
     return None if any(one is None for one in several) else np.concatenate(several)
 
 
 def _difference(row: Row, one: Sequence[ShownRound], other: Sequence[ShownRound]) -> Row:
-    """Complete a row with the mean of the last loss of one algorithm less that of another, in the same trials."""
+    """Complete a row with the mean of an algorithm's last loss minus another's, in the same trials."""
     last, without = one[-1].loss, other[-1].loss
     row = row.replace(round=one[-1].t)
     if last is None or without is None:
@@ -265,8 +248,7 @@ def _difference(row: Row, one: Sequence[ShownRound], other: Sequence[ShownRound]
 
 
 def _compare(tested: Sequence[ShownRound], peer: Sequence[ShownRound], late: int) -> Iterator[Row]:
-    """The rows `worse` and `difference` in late rounds, until the peer diverges. A recovery that has diverged is worse
-    in all trials."""
+    """The rows `worse` and `difference` in late rounds, until the peer diverges; a diverged recovery is worse."""
     losses = {shown.t: shown.loss for shown in tested}
     for shown in peer:
         if shown.t < late or shown.loss is None:

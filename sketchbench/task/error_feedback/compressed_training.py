@@ -35,13 +35,13 @@ class CompressedJudging(Checked):
     """The evaluation of trainings, and the losses of accuracy that claims allow.
 
     Arguments:
-        points: the number of rounds that are evaluated, evenly spread, beside the start.
+        points: the number of evaluated rounds, evenly spread, beside the start.
         images: how many test images, and as many training images, the network is evaluated on, the same in all rounds;
             None for all.
         allowed_loss: the loss of test accuracy that compression may cause.
         refuting_loss: the loss of test accuracy with which a single training refutes the claim that compression loses
-            none. It was declared in advance, and is several times the difference between trainings. A smaller loss in
-            a single training does not confirm the claim.
+            none. It was declared in advance, and is several times the difference between trainings. A smaller loss in a
+            single training does not confirm the claim.
     """
 
     points: Count
@@ -52,35 +52,33 @@ class CompressedJudging(Checked):
 
 @dataclass(frozen=True)
 class CompressedTraining(Checked, Repeated):
-    """SGD of a network whose clients send compressed gradients (tang2021 §4.2; `CompressedSensingSGD`), in `trials`
-    trainings of each arm.
+    """SGD of a network from compressed gradients (tang2021 §4.2; `CompressedSensingSGD`), in `trials` trainings of each
+    arm.
 
-    The arms are `uncompressed`, and `fiht` and `count_sketch`, both with feedback, at the compressions d/b of each. In
-    each trial all arms have the same partition, initial weights and batches; an arm keeps one operator in all rounds.
-    The end of a training is the last fifth of its rounds. Rows, by arm (`case` and `compression`):
+    The arms are `uncompressed`, and `fiht` and `count_sketch`, both with feedback, at their compressions d/b. In each
+    trial all arms have the same partition, initial weights and batches; an arm keeps one operator in all rounds. The
+    end of a training is the last fifth of its rounds. Rows, by arm (`case` and `compression`):
 
     `loss`, `train_accuracy`, `accuracy`, `memory` (see `CompressedExperiment`), at the evaluated rounds: means, with
-    the bytes of a client that takes part in all rounds. Once a training has diverged, a row has the status `diverged`,
-    and no mean.
-    `accuracy_loss`: mean of the accuracy at the end of the uncompressed training less that of the arm, which is 0 for a
-    training that diverged, and the `count` of trials that lose more than `allowed_loss`.
-    `great_loss`: in how many trials that loss exceeds the bound `refuting_loss`, and the largest loss.
-    `survives`: in how many trials the loss at the end is below that at the start, and below that of guessing, which is
-    the logarithm of the number of classes.
-    `not_behind`: in how many trials the accuracy at the end is not below that of FIHT at its highest compression; for
-    that arm itself, all of them.
-    `lead`: mean of the arm's accuracy less that of FIHT at its highest compression, averaged over the evaluated rounds
+    the bytes of a client that takes part in all rounds; after a divergence the status `diverged`, and no mean.
+    `accuracy_loss`: mean of the uncompressed training's final accuracy minus the arm's, which is 0 for a training that
+    diverged, and the `count` of trials that lose more than `allowed_loss`.
+    `great_loss`: the number of trials whose loss of accuracy exceeds the bound `refuting_loss`, and the largest loss.
+    `survives`: the number of trials whose loss ends below the first loss, and below the loss of guessing, which is the
+    logarithm of the number of classes.
+    `not_behind`: the number of trials with a final accuracy not below FIHT's at its highest compression; for that arm
+    itself, all trials.
+    `lead`: mean of the arm's accuracy minus FIHT's at its highest compression, averaged over the evaluated rounds
     before either diverged. It tells arms apart even if most trainings diverge and end alike.
-    `ahead`: in how many trials that lead is positive.
+    `ahead`: the number of trials with a positive lead.
 
-    The bound of counts without another one is 1/2, for a probability: they are about the median training. A single
+    The bound of counts without another bound is 1/2, for a probability: they are about the median training. A single
     trial has no standard deviation, and shows nothing about a probability.
 
-    All arms have the same learning rate: the one whose uncompressed training has the lowest loss on held-out training
-    images.
+    All arms have one learning rate: that of the uncompressed training with the lowest loss on held-out training images.
 
-    When the time limit of its course has passed, a trial stops within a training, and goes on from there later. Each
-    trial tries every learning rate, unless another one has done so in the same folder of checkpoints.
+    When the time limit of its course has passed, a trial stops within a training, and resumes there later. Each trial
+    tries every learning rate, unless another has done so in the same folder of checkpoints.
     """
 
     kernels: Kernels
@@ -97,14 +95,13 @@ class CompressedTraining(Checked, Repeated):
     trials: Count
 
     def trial(self, number: int) -> Values:
-        """Train all arms; returns their curves by arm, and the number of classes."""
+        """Train all arms; return their curves by arm, and the number of classes."""
         experiment = replace(self._experiment, course=self.course.within(f"trial{number}"))
         trained = {_name(arm): self._named(experiment, arm, f"trial {number}").run().to_dict() for arm in self._arms}
         return {**trained, "classes": experiment.data.classes}
 
     def run(self) -> list[Row]:
-        """As `Repeated.run`; without checkpoints, all trials of a small network are trained side by side, which gives
-        the same rows."""
+        """Run as `Repeated.run`; without checkpoints, stack all trials of a small network, with the same rows."""
         if self.course.checkpoints is not None or not can_stack(self._experiment):
             return super().run()
         trials = [self._named(self._experiment, UNCOMPRESSED, f"trial {number}") for number in range(self.trials)]
@@ -149,7 +146,6 @@ class CompressedTraining(Checked, Repeated):
 
     @property
     def _shown_rounds(self) -> list[int]:
-        """The rounds that are evaluated, from 0 on."""
         return np.unique(np.linspace(0, self.rounds, self.judging.points + 1).round().astype(int)).tolist()
 
     def _named(self, experiment: CompressedExperiment, arm: Arm, name: str) -> CompressedExperiment:
@@ -158,7 +154,6 @@ class CompressedTraining(Checked, Repeated):
         return replace(experiment, arm=arm, name=f"{name}, {arm.case}, compression {arm.compression:g}", seed=seed)
 
     def _rate(self, experiment: CompressedExperiment) -> float:
-        """Choose the learning rate of all arms by uncompressed trainings."""
         rounds = self.tuning.rounds
         procedure = self.training.limit_participation(self.tuning.participation)
         evaluated = [*(t for t in self._shown_rounds if t < rounds), rounds]
@@ -195,7 +190,7 @@ class CompressedTraining(Checked, Repeated):
                 yield Row("ahead", bound=MEDIAN, **where).counted(sum(lead > 0 for lead in leads), len(leads))
 
     def _curves(self, trained: Sequence[Curve]) -> Iterator[Row]:
-        """The rows of the evaluated rounds, up to the first one before which a training has diverged."""
+        """The rows of the evaluated rounds, up to the first divergence."""
         for t in self._shown_rounds:
             reached = [curve for curve in trained if t in curve.bytes_up]
             for quantity in ("loss", "train_accuracy", "accuracy", *(["memory"] if t else [])):
@@ -210,23 +205,22 @@ class CompressedTraining(Checked, Repeated):
                 return
 
     def _end(self, curve: Curve) -> float:
-        """The accuracy at the end of a training; 0 for one that diverged."""
+        """The accuracy at the end of a training; 0 if it diverged."""
         return 0.0 if curve.diverged is not None else curve.mean_from("accuracy", LATE * self.rounds)
 
     def _survives(self, curve: Curve, chance: float) -> bool:
-        """Whether the loss of a training ends below that at its start, and below that of guessing."""
+        """Return whether the loss of a training ends below its first loss, and below the loss of guessing."""
         if curve.diverged is not None:
             return False
         return curve.mean_from("loss", LATE * self.rounds) < min(curve.values["loss"][0], chance)
 
 
 def _name(arm: Arm) -> str:
-    """The name of an arm in a trial's values."""
     return f"{arm.case} {arm.compression:g}"
 
 
 def _lead(curve: Curve, other: Curve) -> float:
-    """A training's accuracy less another's, averaged over the evaluated rounds t >= 1 of both; 0 if there are none."""
+    """A training's accuracy minus another's, averaged over the evaluated rounds t >= 1 of both; 0 if there are none."""
     values, others = curve.values["accuracy"], other.values["accuracy"]
     common = [t for t in values if t in others and t > 0]
     return float(np.mean([values[t] - others[t] for t in common])) if common else 0.0

@@ -1,5 +1,4 @@
-"""The bytes that a round of SGD with compressed sensing sends to a client, beside a compression of d/K (tang2021
-§4.2)."""
+"""The bytes that a client receives in a round of SGD with compressed sensing, against d/K (tang2021 §4.2)."""
 
 import logging
 from dataclasses import dataclass
@@ -22,12 +21,9 @@ class Download(Checked):
 
     Row `download`, by `case`: the most bytes that a round sends to a client, over the bytes of `k` entries of the
     weights' type, which a compression of d/K allows; bound: 1. The cases:
-        message: the step as it is sent, values with their places.
+        message: the sent step, values with their places.
         values: the nonzero values of the step alone.
         whole: all weights.
-
-    Arguments:
-        k: entries of a step.
     """
 
     family: Family
@@ -36,7 +32,7 @@ class Download(Checked):
     seed: int
     objective: MakeObjective
     rounds: Count
-    k: Count
+    k: Count  # entries of a step
 
     def run(self) -> list[Row]:
         objective = self.objective(kernels=self.kernels, seed=self.seed)

@@ -28,19 +28,12 @@ Vectors = NDArray[np.float64]
 
 
 class Seen(NamedTuple):
-    """Measurements of each trial, each (trials,).
+    """Measurements of each trial, each (trials,)."""
 
-    Attributes:
-        squared_gradient: the mean of ‖∇f(x(t))‖² over the rounds.
-        excess: f(x̄) - f* at the mean x̄ of the weights.
-        memory: the mean of ‖e(t)‖² over the rounds.
-        densest: the largest sp(p(t)) of all rounds.
-    """
-
-    squared_gradient: Vectors
-    excess: Vectors
-    memory: Vectors
-    densest: Vectors
+    squared_gradient: Vectors  # the mean of ‖∇f(x(t))‖² over the rounds
+    excess: Vectors  # f(x̄) - f* at the mean x̄ of the weights
+    memory: Vectors  # the mean of ‖e(t)‖² over the rounds
+    densest: Vectors  # the largest sp(p(t)) of all rounds
 
 
 @dataclass(frozen=True)
@@ -49,18 +42,13 @@ class FeedbackBound(Checked):
 
     `squared_gradient`, by `case`: mean of ‖∇f(x(t))‖² over rounds and trials; bound: Theorem 1, `printed` or
     `corrected`.
-    `average_excess`, by `case`: mean of f(x̄) - f* at the mean x̄ of the weights; bound: likewise.
-    `memory_energy`: mean of ‖e(t)‖² over the rounds, less the multiple of ‖∇f(x(t))‖² that Lemma 4 allows; bound: the
+    `average_excess`, by `case`: mean of f(x̄) - f* at the mean x̄ of the weights; bound: from the same theorem.
+    `memory_energy`: mean of ‖e(t)‖² over the rounds, minus the multiple of ‖∇f(x(t))‖² that Lemma 4 allows; bound: the
     rest of the lemma's bound.
-    `condition`: in how many runs sp(p(t)) exceeds the limit of condition (7) in some round, and the largest sp(p(t)).
+    `condition`: the number of runs in which sp(p(t)) exceeds the limit of condition (7) in some round, and the largest
+    sp(p(t)).
     `tail_constant`, `noise_constant`: C_s and C_n of Lemma 2, from `probes` signals of each kind that no run contains
     (see `task.probes`).
-
-    Arguments:
-        k: entries of a step.
-        channel_noise: standard deviation of the noise in every entry that the server receives.
-        gamma: γ of condition (7).
-        probes: number of signals of each kind, for the constants.
     """
 
     family: Family
@@ -70,10 +58,10 @@ class FeedbackBound(Checked):
     objective: MakeObjective
     trials: Several
     rounds: Count
-    k: Count
-    channel_noise: NonNegative
-    gamma: Probability
-    probes: Count
+    k: Count  # entries of a step
+    channel_noise: NonNegative  # standard deviation of the noise in every entry that the server receives
+    gamma: Probability  # γ of condition (7)
+    probes: Count  # number of signals of each kind, for the constants
 
     def run(self) -> list[Row]:
         objective = self.objective(kernels=self.kernels, seed=self.seed)
@@ -112,7 +100,6 @@ class FeedbackBound(Checked):
         ]
 
     def _theorem_1(self, case: str, setting: Setting, seen: Seen) -> Iterator[Row]:
-        """The rows of both bounds of Theorem 1 in one reading."""
         row = partial(Row, round=self.rounds, case=case)
         yield row("squared_gradient", bound=setting.squared_gradient).mean(seen.squared_gradient)
         yield row("average_excess", bound=setting.average_excess).mean(seen.excess)

@@ -25,17 +25,13 @@ EXACT = 1e-9  # relative deviation far above rounding in all rounds, and far bel
 class FeedbackIdentity(Checked):
     """Runs of SGD with compressed sensing over a noisy channel, with the vectors p and e by the lemma's recursion.
 
-    Rows with the largest deviation of all rounds, relative to ‖z(t)‖₂, and in how many trials it exceeds the bound
-    1e-9, which is for rounding:
+    Rows with the largest deviation of all rounds, relative to ‖z(t)‖₂, and the number of trials in which it exceeds the
+    bound 1e-9 for rounding:
 
     `memory`: of the memory ε from Φe.
     `target`: of z from Φp + ηw.
-    `virtual`: of the step of Φx̃ = Φx - ε from -ηΦg, as in the proof of Theorem 1 (case `printed`), or from
-    -ηΦ(g + (Q/d)Φᵀw) (case `corrected`).
-
-    Arguments:
-        k: entries of a step.
-        channel_noise: standard deviation of the noise w in every entry that the server receives.
+    `virtual`: of the step of Φx̃ = Φx - ε from -ηΦg, as in the proof of Theorem 1 (case `printed`), or from -ηΦ(g +
+    (Q/d)Φᵀw) (case `corrected`).
     """
 
     family: Family
@@ -45,8 +41,8 @@ class FeedbackIdentity(Checked):
     objective: MakeObjective
     trials: Several
     rounds: Count
-    k: Count
-    channel_noise: NonNegative
+    k: Count  # entries of a step
+    channel_noise: NonNegative  # standard deviation of the noise w in every entry that the server receives
 
     def run(self) -> list[Row]:
         objective = self.objective(kernels=self.kernels, seed=self.seed)
@@ -72,5 +68,4 @@ class FeedbackIdentity(Checked):
         return [Row(name, case=case).exceedances(values, EXACT) for (name, case), values in worst.items()]
 
     def _norm(self, v: Array) -> Deviations:
-        """‖v‖₂ along the last axis, in NumPy."""
         return np.asarray(np.linalg.norm(self.kernels.to_numpy(v), axis=-1))

@@ -1,4 +1,4 @@
-"""The memory of error feedback by itself: does a compressor give back what it has held back?"""
+"""The memory of error feedback alone: does a compressor return what it has held back?"""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -39,16 +39,10 @@ class MemoryArm(NamedTuple):
 class Arms(Checked):
     """The compressors of a map.
 
-    At k entries of a step: `tables` and `linear` (CountSketches of `rows` rows, redrawn in each trial, with independent
-    hashes, or with 2-wise independent buckets and 4-wise independent signs for every row), CountSketches of
-    `other_rows` at compression 1, and `fiht` (whose rows are one draw for all trials). At `few` entries: `few_tables`
-    and `few_fiht`. At both: the largest entries themselves.
-
-    Arguments:
-        k, few: entries of a step.
-        rows: of a CountSketch.
-        other_rows: of the CountSketches at compression 1.
-        tables, linear, fiht, few_tables, few_fiht: compressions d/b.
+    With k entries of a step: `tables` and `linear` (CountSketches of `rows` rows, redrawn in each trial, with
+    independent hashes, or with 2-wise independent buckets and 4-wise independent signs for every row), CountSketches of
+    `other_rows` at compression 1, and `fiht` (whose rows are one draw for all trials). With `few` entries: `few_tables`
+    and `few_fiht`. With both: the largest entries themselves. All but the row counts and entries are compressions d/b.
     """
 
     k: Count
@@ -73,8 +67,7 @@ class Arms(Checked):
 
 
 class Compressor(NamedTuple):
-    """What clients and server compute: the messages of gradients (T, d), and what the server keeps of its sum of memory
-    and message, which is that less the message of the step."""
+    """`send` encodes gradients (T, d) at the clients; `keep` subtracts the step's message from memory + message."""
 
     send: Callable[[Array], Array]
     keep: Callable[[Array], Array]
@@ -82,31 +75,23 @@ class Compressor(NamedTuple):
 
 @dataclass
 class Memory:
-    """The memories of an arm's trials.
+    """The memories of an arm's trials. `kept` is 0 before the first round, and in trials that are over. A trial is
+    over, and not followed further, after the round in which the memory exceeded the limit."""
 
-    Arguments:
-        compressor: of the arm.
-        limit: largest memory of a contraction, over the largest message.
-        kept: the memories (T, ...); 0 before the first round, and in trials that are over.
-        message: the norm of the largest message so far, (T,).
-        largest: the largest memory so far over the largest message until then, (T,).
-        over: the round in which the memory exceeded the limit, after which the trial is not followed; 0 if none, (T,).
-    """
-
-    compressor: Compressor
-    limit: float
+    compressor: Compressor  # of the arm
+    limit: float  # largest memory of a contraction, over the largest message
     trials: int
-    kept: Array | float = 0.0
-    message: NDArray[np.float64] = field(init=False)
-    largest: NDArray[np.float64] = field(init=False)
-    over: NDArray[np.int64] = field(init=False)
+    kept: Array | float = 0.0  # the memories (T, ...)
+    message: NDArray[np.float64] = field(init=False)  # the norm of the largest message so far, (T,)
+    largest: NDArray[np.float64] = field(init=False)  # the largest memory over the largest message then, (T,)
+    over: NDArray[np.int64] = field(init=False)  # the round in which a trial was over; 0 if none, (T,)
 
     def __post_init__(self) -> None:
         self.message, self.largest = np.zeros(self.trials), np.zeros(self.trials)
         self.over = np.zeros(self.trials, dtype=np.int64)
 
     def add(self, t: int, gradients: Array, kernels: Kernels) -> NDArray[np.float64]:
-        """Go through round t; returns the memories over the largest messages, (T,)."""
+        """Pass through round t; return the memories over the largest messages, (T,)."""
         message = self.compressor.send(gradients)
         self.kept = self.compressor.keep(message + self.kept)
         self.message = np.maximum(self.message, _norms(message, kernels))
@@ -120,38 +105,33 @@ class Memory:
 
 @dataclass(frozen=True)
 class FeedbackMemory(Checked):
-    """Error feedback along plain trainings: ε ← z - ΦΔ with z = ε + ηΦg(t), and Δ recovered from z as by the server of
-    tang2021 Algorithm 1. Weights follow SGD without compression, so that all arms meet the same gradients, of `trials`
-    perceptrons with batches of their own.
+    """Error feedback along plain trainings: ε ← z - ΦΔ with z = ε + ηΦg(t), and Δ recovered from z.
 
-    If each step took as much as the K largest entries of a vector take at least, ‖z - ΦΔ‖² <= (1 - K/d)‖z‖², the memory
-    would never exceed `theory.compressed_sensing.feedback_limit` times the largest message so far. Where it does, the
+    The server recovers as in tang2021 Algorithm 1. Weights follow SGD without compression, so that all arms meet the
+    same gradients, of `trials` perceptrons with independent batches.
+
+    If each step took at least as much as the K largest entries of a vector, ‖z - ΦΔ‖² <= (1 - K/d)‖z‖², the memory
+    would never exceed `theory.compressed_sensing.feedback_limit` times the largest message so far. If it does, the
     compressor holds back more than any such contraction, and the trial is over.
 
     Rows, by arm (`case`, `compression`, `s`, `k`):
 
     `memory`: mean of ‖ε(t)‖ over the largest message so far, at about `points` rounds; `diverged` once a trial is over.
-    `largest`: in how many trials that exceeds the limit (bound), and the largest of all rounds.
-    `beyond`, `within`: in how many trials it does or does not; bound: 1/2, for a probability.
-    `over`: mean of the round in which it does, if it does in all trials.
-
-    Arguments:
-        batch: samples of a gradient, drawn with replacement.
-        rate: learning rate η.
-        arms: the compressors.
-        points: about how many rounds have rows.
+    `largest`: the number of trials in which this ratio exceeds the limit (bound), and the largest ratio of all rounds.
+    `beyond`, `within`: the number of trials that exceed the limit or not; bound: 1/2, for a probability.
+    `over`: mean of the round in which the limit is exceeded, if all trials exceed it.
     """
 
     kernels: Kernels
     seed: int
     dataset: MakeDataset
     model: MakeModel
-    batch: Count
-    rate: Positive
+    batch: Count  # samples of a gradient, drawn with replacement
+    rate: Positive  # learning rate η
     rounds: Count
     trials: Several
-    arms: Arms
-    points: Count
+    arms: Arms  # the compressors
+    points: Count  # about how many rounds have rows
 
     def run(self) -> list[Row]:
         data = self.dataset()
@@ -222,7 +202,7 @@ class FeedbackMemory(Checked):
         return Compressor(send_table, keep_table)
 
     def _shown(self, row: Row, ratio: NDArray[np.float64], memory: Memory) -> Row | None:
-        """The row of a round; None after that of the first round in which a trial was over."""
+        """The row of a round; None after the first round in which a trial was over."""
         ended = memory.over[memory.over > 0]
         if not ended.size:
             return row.replace(status="finite").mean(ratio)
@@ -236,7 +216,6 @@ def _row(quantity: str, arm: MemoryArm, d: int) -> Row:
 
 
 def _ends(arm: MemoryArm, memory: Memory, d: int) -> Iterator[Row]:
-    """The rows of an arm about its whole runs."""
     count, trials_ = int((memory.over > 0).sum()), memory.trials
     yield _row("largest", arm, d).exceedances(memory.largest, memory.limit)
     yield _row("beyond", arm, d).replace(bound=MEDIAN).counted(count, trials_)
@@ -246,5 +225,4 @@ def _ends(arm: MemoryArm, memory: Memory, d: int) -> Iterator[Row]:
 
 
 def _norms(vectors: Array, kernels: Kernels) -> NDArray[np.float64]:
-    """‖v‖₂ of each trial's vector, (T,)."""
     return np.asarray(np.linalg.norm(kernels.to_numpy(vectors), axis=-1))

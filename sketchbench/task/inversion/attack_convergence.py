@@ -28,9 +28,9 @@ from sketchbench.theory.known import Known
 
 log = logging.getLogger(__name__)
 
-# The derived constants and the paper's printed ones, by the suffix of a row's quantity.
+# The derived constants and the paper's printed constants, by the suffix of a row's quantity.
 NON_CRITICAL = {"": leakage.non_critical, "_printed": leakage.non_critical_printed}
-NOTHING_LEFT = 1e-20  # of L(x₀), where rounding decides what the next step leaves
+NOTHING_LEFT = 1e-20  # of L(x₀); below it rounding decides the result of the next step
 SEMI_SMOOTHNESS = {"": leakage.semi_smoothness, "_printed": leakage.semi_smoothness_printed}
 
 
@@ -38,19 +38,19 @@ SEMI_SMOOTHNESS = {"": leakage.semi_smoothness, "_printed": leakage.semi_smoothn
 class AttackConvergence(Checked):
     """Gradient descent on L(x) = ‖R ∇_wF(w, x) - R ∇_wF(w, x*)‖², with a fresh operator, loss, x* and x₀ in each trial.
 
-    Cases: `bilinear, β = ...` for every β of `lipschitz`, where all assumptions of §7 hold
-    (`matching_problem.bilinear`), `network`, a perceptron on `batch` samples, with fewer weights than inputs
-    (`matching_problem.perceptron`), and `residual`, a read-out of a residual layer (`matching_problem.residual`).
+    Cases: `bilinear, β = ...` for every β of `lipschitz`, which meets all assumptions of §7, `network`, a perceptron on
+    `batch` samples with fewer weights than inputs, and `residual`, a read-out of a residual layer (see
+    `matching_problem`).
 
     Rows that count the trials whose largest value over all inputs exceeds the bound 1:
 
     - `non_critical`: the larger of ‖∇L‖² over its upper bound and its lower bound over ‖∇L‖², at `points` inputs of the
-      descent and as many random ones, with the constants of Lemma 7.7 (`non_critical_printed`: of Lemma J.5).
-    - `semi_smoothness`: L(y) - L(x) - ⟨∇L(x), y - x⟩ over b‖y - x‖² + a‖y - x‖√L(x), for all pairs of these inputs,
-      x₀, x* and a neighbour of x* in the steepest direction, with b = τ²β² (`semi_smoothness_printed`: τ²β). An unknown
-      β is taken as the largest ‖Φ‖ at these inputs, which makes the bound rather too strict.
-    - `condition`, `condition_printed`: a θ₂/θ₁², with the constants of Theorem 7.4 in the two readings above. Theorem
-      7.5 needs it below 1, and γ₁ > 0; operators of deficient rank are left out.
+      descent and as many random inputs, with the constants of Lemma 7.7 (`non_critical_printed`: of Lemma J.5).
+    - `semi_smoothness`: L(y) - L(x) - ⟨∇L(x), y - x⟩ over b‖y - x‖² + a‖y - x‖√L(x), for all pairs of these inputs, x₀,
+      x* and a neighbour of x* in the steepest direction, with b = τ²β² (`semi_smoothness_printed`: τ²β). An unknown β
+      becomes the largest ‖Φ‖ at these inputs, which makes the bound rather too strict.
+    - `condition`, `condition_printed`: a θ₂/θ₁², with the constants of Theorem 7.4 in these two readings. Theorem 7.5
+      needs it below 1, and γ₁ > 0; operators of deficient rank are left out.
     - `contraction`: for bilinear losses and operators of full rank, L(x_{t+1}) over (1 - γ) L(x_t), with the largest
       step of Theorem 7.5 for a = 0 and b = τ²β². `contraction_still`: the same for an attack that stays at x₀, a
       negative control; `contraction_twice`: with twice that step, a near miss.
@@ -68,33 +68,24 @@ class AttackConvergence(Checked):
     Rows with a mean:
 
     - `log_loss`, by `round`: log₁₀ L(x_t)/L(x₀), with the step of Theorem 7.5 for bilinear losses with γ₁ > 0, and else
-      the safe step 1/(2β²γ₂²). For bilinear losses the row is about operators of full rank, and the bound is the
+      the safe step 1/(2β²γ₂²). For bilinear losses the row covers operators of full rank, and the bound is the
       theorem's.
     - `recovered`: for bilinear losses, 1 - ‖x_t - x*‖²/‖x₀ - x*‖² after `recovery_rounds` safe steps. No attack
       recovers the part of x* that R hides, so that the exact mean is E rank(R)/d. `recovered_still`: the same for an
       attack that stays at x₀, a negative control.
-
-    Arguments:
-        trials: independent attacks of each case.
-        lipschitz: values of β.
-        batch: samples in the batch of the perceptron.
-        rounds: of the descent.
-        recovery_rounds: safe steps before `recovered` is measured.
-        points: about how many rounds of the descent have rows.
-        variation: ω of the residual layer.
     """
 
     family: Family
     known: Known
     kernels: Kernels
     seed: int
-    trials: Several
-    lipschitz: list[Positive]
-    batch: Count
-    rounds: Count
-    recovery_rounds: Count
-    points: Count
-    variation: Probability
+    trials: Several  # independent attacks of each case
+    lipschitz: list[Positive]  # values of β
+    batch: Count  # samples in the batch of the perceptron
+    rounds: Count  # of the descent
+    recovery_rounds: Count  # safe steps before `recovered` is measured
+    points: Count  # about how many rounds of the descent have rows
+    variation: Probability  # ω of the residual layer
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,4 +1,4 @@
-"""What one of several clients of double-blind learning finds of another one's image, and which repairs cost what."""
+"""A client's attack on another client's image in double-blind learning, and the price of repairs."""
 
 import functools
 import logging
@@ -35,8 +35,8 @@ class Variant(Checked):
     """A variant of double-blind learning.
 
     Arguments:
-        layers: which are sketched, so that a client sees nothing of their weights, unless the sketch is fixed: `none`,
-            as in plain training, `hidden` as in the paper, or `all` with the output layer.
+        layers: the sketched layers, whose weights a client does not see unless the sketch is fixed: `none`, as in plain
+            training, `hidden` as in the paper, or `all` with the output layer.
         biases: whether there are biases, which a client sees.
         sketch: `fresh` in each round, or `fixed`: then a client sees the change of W S, as it knows W S before and
             after a round with the same S.
@@ -47,62 +47,43 @@ class Variant(Checked):
     sketch: Literal["fresh", "fixed"] = "fresh"
 
     def sketched(self, parameters: int) -> int:
-        """How many of all parameters, weights and biases in turn, are before the first layer that is not sketched."""
+        """Return how many of all parameters, weights and biases in turn, precede the first layer without a sketch."""
         return {"none": 0, "hidden": parameters - 2, "all": parameters}[self.layers]
 
 
 @dataclass(frozen=True)
 class Sketching(Checked):
-    """How layers are sketched.
+    """The sketches of layers."""
 
-    Arguments:
-        family: of the sketches Sᵀ (s, inputs) of layers, called with d and b.
-        share: s/inputs.
-    """
-
-    family: Callable[..., Family]
-    share: Probability
+    family: Callable[..., Family]  # of the sketches Sᵀ (s, inputs), called with d and b
+    share: Probability  # s/inputs
 
 
 @dataclass(frozen=True)
 class Training(Checked):
-    """A training by gradient descent.
+    """A training by gradient descent."""
 
-    Arguments:
-        rounds: how many, of one step each.
-        images: of all clients together in a round.
-        rate: the learning rate.
-    """
-
-    rounds: Natural
-    images: Count
-    rate: Positive
+    rounds: Natural  # of one step each
+    images: Count  # of all clients together in a round
+    rate: Positive  # the learning rate
 
 
 @dataclass(frozen=True)
 class DoubleBlindClient(Checked):
-    """The attack of zhang2021's own attacker, who controls one of m clients, on the first round of double-blind
-    learning with one image and one step each: from what two broadcasts tell exactly it computes the mean gradient of
-    the other m - 1 clients by the open parameters, and finds the most likely images behind it. It knows the labels,
-    the function W S Sᵀ of the layers, and the training images.
+    """The attack of zhang2021's attacker, who controls one of m clients, on the first round of double-blind learning.
+
+    All clients have one image and one step. From the exact parts of two broadcasts the attacker computes the mean
+    gradient of the other m - 1 clients by the open parameters, and finds the most likely images behind it. It knows the
+    labels, the function W S Sᵀ of the layers, and the training images.
 
     Rows by variant (`case`) and `clients`:
 
-    - `lead`: mean PSNR of the first client's image less that of the mean image of its class, in dB; bound: 0. `beyond`:
-      the same less `least`; bound: 0. `short`: `least` less the same; bound: 0.
-    - `leaks` and `visible`: in how many trials the lead is below `least`, or is not; bound: 1/2.
-    - `accuracy`: mean share of test images that a network of this variant classifies rightly after `training`, through
-      the sketch where it is fixed, whatever the number of clients.
+    - `lead`: mean PSNR of the first client's image minus that of its class's mean image, in dB; bound: 0. `beyond`: the
+      same minus `least`; bound: 0. `short`: `least` minus the lead; bound: 0.
+    - `leaks` and `visible`: the number of trials with a lead below `least`, or not below; bound: 1/2.
+    - `accuracy`: mean accuracy on test images of a network of this variant after `training`, through the sketch if it
+      is fixed, for any number of clients.
     - `accuracy_loss`: the accuracy that the variant loses to `plain` in the same trial; bound: `allowed`.
-
-    Arguments:
-        sketching: of layers.
-        variants: by name.
-        plain: the name of the variant that others are compared with.
-        clients: m >= 2, the numbers of clients.
-        training: of the networks whose accuracy is measured.
-        least: the lead from which on an image counts as visible, in dB.
-        allowed: accuracy that a variant may lose.
     """
 
     kernels: Kernels
@@ -110,13 +91,13 @@ class DoubleBlindClient(Checked):
     dataset: MakeDataset
     model: MakeModel
     attacks: StackedAttacks
-    sketching: Sketching
-    variants: dict[str, Variant]
-    plain: str
-    clients: NonEmptyList[Several]
-    training: Training
-    least: Positive
-    allowed: Probability
+    sketching: Sketching  # of layers
+    variants: dict[str, Variant]  # by name
+    plain: str  # the name of the variant that others are compared with
+    clients: NonEmptyList[Several]  # m >= 2, the numbers of clients
+    training: Training  # of the networks whose accuracy is measured
+    least: Positive  # the lead from which on an image counts as visible, in dB
+    allowed: Probability  # accuracy that a variant may lose
     trials: Several
 
     def __post_init__(self) -> None:
@@ -132,7 +113,7 @@ class DoubleBlindClient(Checked):
 
     @functools.cached_property
     def _seed(self) -> int:
-        """The root of victims, networks and sketches that nobody saw while the attack was made."""
+        """The root of victims, networks and sketches that were not seen while the attack was developed."""
         return seeds.key(self.seed, task="client of double-blind learning", trials="judged anew")
 
     @functools.cached_property
@@ -153,12 +134,12 @@ class DoubleBlindClient(Checked):
         return networks.with_projections(projections, self.kernels)
 
     def _kept(self, variant: Variant) -> Tensor:
-        """Whether each entry of the update is one of a variant, (d,): all but biases that it has none of."""
+        """Mask of the entries of the update that a variant has, (d,): all but missing biases."""
         shapes = self._scene.networks.layout.shapes
         return torch.cat([torch.full((math.prod(shape),), variant.biases or len(shape) > 1) for shape in shapes])
 
     def _visible(self, variant: Variant) -> Tensor:
-        """Whether a client sees each entry of the mean update, (d,)."""
+        """Mask of the entries of the mean update that a client sees, (d,)."""
         shapes = self._scene.networks.layout.shapes
         sketched = variant.sketched(len(shapes))
         seen = [len(shape) == 1 or place >= sketched or variant.sketch == "fixed" for place, shape in enumerate(shapes)]
@@ -183,9 +164,9 @@ class DoubleBlindClient(Checked):
                 yield Row("visible", bound=MEDIAN, **columns).counted(found, self.trials)
 
     def _find(self, networks: DenseNetworks, visible: Tensor, others: int) -> NDArray[np.float64]:
-        """The first client's images, (T, pixels), from the mean update of it and others, `others` in all."""
+        """Find the first client's images, (T, pixels), from the mean update of `others` clients, itself included."""
         scene = self._scene
-        if not visible.any():  # a guess is all that is left
+        if not visible.any():  # only a guess is left
             return pixels(scene.classes.means[scene.labels[:, 0]])
         images, labels = scene.images[:, :others], scene.labels[:, :others]
         update = networks.gradients(images[:, None], labels[:, None])[:, 0]
@@ -210,7 +191,7 @@ class DoubleBlindClient(Checked):
             yield Row("accuracy_loss", case=name, bound=float(self.allowed)).mean(accuracies[self.plain] - each)
 
     def _train(self, variant: Variant) -> NDArray[np.float64]:
-        """The accuracies (T,) of networks after a training by a variant, with the same batches for all."""
+        """The accuracies (T,) of networks trained by a variant, with the same batches for all."""
         data, networks, kept = self._data, self._scene.networks, self._kept(variant)
         networks = networks if variant.biases else networks.without_biases()
         random = seeds.generator(self._seed, data="training")
@@ -222,7 +203,7 @@ class DoubleBlindClient(Checked):
             chosen = random.integers(len(labels), size=(self.trials, 1, self.training.images))
             slopes = computing.gradients(features[chosen], labels[chosen])[:, 0]
             computing = computing.stepped(self.training.rate * kept * slopes)
-        if variant.sketch == "fresh":  # whoever has W needs no sketch
+        if variant.sketch == "fresh":  # the owner of W needs no sketch
             computing = computing.with_projections([None] * len(computing.layout.shapes), self.kernels)
         test = torch.tensor(data.features(data.test), dtype=torch.float32)
         return np.asarray(computing.accuracies(test, torch.tensor(data.test.labels)).numpy())

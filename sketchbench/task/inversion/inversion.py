@@ -34,40 +34,24 @@ log = logging.getLogger(__name__)
 
 
 class Case(NamedTuple):
-    """A view that is attacked in every trial.
+    """A view that is attacked in every trial."""
 
-    Attributes:
-        name: of the view, or `control`.
-        make: makes the view of a victim.
-        family: of the protocol's sketches.
-        columns: of all rows of the case.
-        still: whether the attack stays at its start, as a negative control; it has no pictures and likenesses.
-    """
-
-    name: str
-    make: MakeView
-    family: Family
-    columns: Columns
-    still: bool = False
+    name: str  # of the view, or `control`
+    make: MakeView  # makes the view of a victim
+    family: Family  # of the protocol's sketches
+    columns: Columns  # of all rows of the case
+    still: bool = False  # whether the attack stays at its start: a control without pictures and likenesses
 
 
 @dataclass(frozen=True)
 class Assessment(Checked):
-    """The thresholds by which attempts are judged, and the number of images that are kept.
+    """The thresholds by which attempts are judged, and the number of kept images."""
 
-    Arguments:
-        level: the PSNR from which on an attempt is a success, in dB.
-        gain: an attempt is better than the mean image if its PSNR is so many dB above that of the mean image.
-        allowed_effort: the ratio of evaluations to those of the control that an attempt may take.
-        matched: the loss, relative to ‖observed‖², up to which the observation counts as matched.
-        pictures: the number of trials whose images are kept.
-    """
-
-    level: float
-    gain: NonNegative
-    allowed_effort: Positive
-    matched: Positive
-    pictures: Natural
+    level: float  # the PSNR from which on an attempt is a success, in dB
+    gain: NonNegative  # an attempt beats the mean image if its PSNR is so many dB above the mean image's
+    allowed_effort: Positive  # the ratio of evaluations to the control's that an attempt may take
+    matched: Positive  # the loss, relative to ‖observed‖², up to which the observation counts as matched
+    pictures: Natural  # the number of trials whose images are kept
 
     def reached(self, attempts: Sequence[Attempt]) -> int:
         """The number of attempts that succeeded."""
@@ -79,14 +63,14 @@ class Assessment(Checked):
         return sum(one.likeness.psnr >= guess.psnr + self.gain for one, guess in pairs)
 
     def laborious(self, one: Attempt, plain: Attempt) -> bool:
-        """Whether an attempt failed, or took too many evaluations beside the control `plain`."""
+        """Return whether an attempt failed, or took too many evaluations beside the control `plain`."""
         return one.likeness.psnr < self.level or one.evaluations > self.allowed_effort * plain.evaluations
 
 
 @dataclass(frozen=True)
 class ImageInversion(Checked, Repeated):
-    """An attack on views of `trials` training steps, each with freshly drawn weights and a test image, and on
-    `control`, a view of the same steps without a defence.
+    """An attack on views of `trials` training steps, each with random weights and a test image, and on `control`. The
+    control is a view of the same steps without a defence.
 
     Rows by `case`, the name of the view or `control`:
 
@@ -99,35 +83,27 @@ class ImageInversion(Checked, Repeated):
     Counts of trials, with the bound 1/2, for a probability, as they are about the median trial:
 
     - `failure`: the PSNR is below `assessment.level`.
-    - `better`: the PSNR is above that of the mean training image, a guess without a view, by at least
-      `assessment.gain`. `hidden`: it is not.
+    - `better`: the PSNR exceeds that of the mean training image, a guess without a view, by at least `assessment.gain`.
+      `hidden`: it does not.
     - `effort`: the attack failed, or took more than `assessment.allowed_effort` times the evaluations of the control.
     - `unmatched`: the loss is above `assessment.matched`.
 
     Their column `positive_control` has the number of trials in which the attack on the control reaches the level, or,
     for `better` and `hidden`, is better than the mean image: if it is small, the attack is too weak to judge a defence.
 
-    A run can stop between trials when its time limit has passed, but not within one.
-
-    Arguments:
-        family: of the protocols' sketches.
-        attack: the attack.
-        control: makes the view without a defence.
-        views: make the views, by name.
-        trials: number of training steps.
-        assessment: the thresholds of the counts.
+    A run can stop between trials when its time limit has passed, but not within a trial.
     """
 
-    family: Family
+    family: Family  # of the protocols' sketches
     kernels: Kernels
     seed: int
     dataset: MakeDataset
     model: MakeModel
     attack: Inversion
-    control: MakeView
-    views: dict[str, MakeView]
-    trials: Several
-    assessment: Assessment
+    control: MakeView  # makes the view without a defence
+    views: dict[str, MakeView]  # make the views, by name
+    trials: Several  # number of training steps
+    assessment: Assessment  # the thresholds of the counts
     course: Course = field(default=WHOLE, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -138,7 +114,7 @@ class ImageInversion(Checked, Repeated):
             raise ValueError(f"pictures={self.assessment.pictures} must be <= trials={self.trials}")
 
     def trial(self, number: int) -> Values:
-        """Attack all cases of a trial; returns the attempts, the likeness of the mean image, and the kept images."""
+        """Attack all cases of a trial; return the attempts, the likeness of the mean image, and the kept images."""
         data = self._data
         victim = draw_victim(data, self.model, self.kernels, self.seed, trial=number)
         truth = pixels(victim.samples.images[0])
@@ -179,7 +155,6 @@ class ImageInversion(Checked, Repeated):
         return learn_prior(images, torch.zeros(1, dtype=torch.float64, device=device_of(self.kernels)))
 
     def _cases(self, victim: Victim) -> Iterator[Case]:
-        """The cases of a trial, the control first."""
         yield Case("control", self.control, self.family, {})
         yield from self._defences(victim)
 
@@ -193,11 +168,10 @@ class ImageInversion(Checked, Repeated):
         return {}
 
     def _further_rows(self, values: Sequence[Values]) -> list[Row]:
-        """The rows of the further values of all trials."""
         return []
 
     def _attack(self, case: Case, victim: Victim, number: int) -> Values:
-        """Attack one case; returns the attempt, and the columns of all rows of the case."""
+        """Attack one case; return the attempt, and the columns of all rows of the case."""
         axes: dict[str, int | str] = {"trial": number, "family": repr(case.family), "case": case.name}
         view = case.make(victim, case.family, self.kernels, seeds.key(self.seed, **axes))
         start = seeds.key(self.seed, attack="inversion", trial=number)
@@ -255,7 +229,6 @@ def picture_columns(image: NDArray[np.float64]) -> dict[str, str]:
 
 
 def _attempts(values: Sequence[Values], position: int) -> list[Attempt]:
-    """The attempts of all trials at the case in this position."""
     cases = [one["cases"][position] for one in values]
     plain = [{name: case[name] for name in Attempt._fields} for case in cases]
     return [Attempt(**{**one, "likeness": Likeness(*one["likeness"])}) for one in plain]

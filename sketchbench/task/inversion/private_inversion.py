@@ -11,11 +11,8 @@ from sketchbench.task.inversion.inversion import Case, ImageInversion
 
 @dataclass(frozen=True)
 class PrivateInversion(ImageInversion):
-    """`ImageInversion` of each view at each of `epsilons`, to which the view calibrates its noise.
-
-    The control has no noise. Rows are those of `ImageInversion`, with the further columns epsilon, delta, sigma,
-    sensitivity, neighbours and accountant.
-    """
+    """`ImageInversion` of each view at each of `epsilons`, to which the view calibrates its noise. The control has no
+    noise. Further columns: epsilon, delta, sigma, sensitivity, neighbours and accountant."""
 
     epsilons: list[Positive]
 

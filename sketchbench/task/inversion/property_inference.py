@@ -22,7 +22,7 @@ from sketchbench.measure.row import MEDIAN, Row
 from sketchbench.sketch.family import Family
 
 CHANCE = 0.5  # area under the ROC curve of a random guess
-TOLD = 0.65  # the least mean area of an attack that is said to infer the property
+TOLD = 0.65  # the least mean area of an attack that infers the property
 SURELY_TOLD = 0.75  # an area that a random guess hardly reaches in a single training
 SHUFFLED = "shuffled labels"
 log = logging.getLogger(__name__)
@@ -30,11 +30,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class PropertyInference(Checked):
-    """Two clients train a network to tell even from odd classes; an attacker infers which of the victim's batches
-    contain images of certain classes.
+    """Two clients train a network to tell even from odd classes; an attacker infers a property of the victim's batches.
 
-    Each trial trains a plain and a double-blind network, observed as in `attack.watched_training`; given the data set,
-    trials are independent. Cases are the attackers:
+    The property is that a batch contains images of certain classes. Each trial trains a plain and a double-blind
+    network, observed as in `attack.watched_training`; given the data set, trials are independent. Cases are the
+    attackers:
 
     - `plain server`, `plain client`: of plain training, without a defence.
     - `iterative sketching`: a server that sees RᵀR∇F with a fresh R in every round (song2023).
@@ -43,43 +43,34 @@ class PropertyInference(Checked):
       all other parameters.
     - `client option I`, `client option II`: a client, from its estimates of the sketched layers' update between two
       broadcasts; `client, open parameters`: from the other parameters alone.
-    - `shuffled labels`: the plain server, whose classifier learnt from labels in random order: a negative control.
+    - `shuffled labels`: the plain server with a classifier trained on labels in random order: a negative control.
 
     Rows by `case`:
 
     - `auc`: mean area under the ROC curve; exact, for clients: 1/2, the area of a random guess.
     - `auc_loss`, for the plain cases: mean of 1 - area, and the `count` of trials in which it exceeds `allowed_loss`.
-    - `no_leak`: in how many trials the area is at most 3/4, which a random guess hardly exceeds.
-    - `shortfall`: mean of 0.65 - area, which is midway between 1/2 and 0.8; bound: 0, which an attack that infers the
-      property does not exceed.
-    - `no_loss`, for double-blind servers, and `plain server` as a negative control: mean of the area less that of
-      `plain server`, and the `count` of trials in which that is at least 0.
+    - `no_leak`: the number of trials with an area of at most 3/4, which a random guess hardly exceeds.
+    - `shortfall`: mean of 0.65 - area, midway between 1/2 and 0.8; bound: 0, which an attack that infers the property
+      does not exceed.
+    - `no_loss`, for double-blind servers, and `plain server` as a negative control: mean of the area minus that of
+      `plain server`, and the `count` of trials in which the difference is at least 0.
 
     The bound of counts is 1/2, for a probability, as they are about the median training. The column `positive_control`
     has the number of trials in which the attack on plain training has a loss of at most `allowed_loss`, in the plain
-    case with the fewest: unless these are shown to be most trials, the attack is too weak to judge a defence.
-
-    Arguments:
-        family: of the sketches: of layers, and at the same b/d of whole gradients.
-        batches: the size of batches, and how many have the property.
-        phases: the rounds in which the attacker waits, learns and is tested.
-        rate: learning rate of the clients.
-        trees: of the attacker's random forest.
-        trials: pairs of trainings.
-        allowed_loss: the 1 - area up to which an attack has succeeded.
+    case with the fewest: unless this is shown to be most trials, the attack is too weak to judge a defence.
     """
 
-    family: Family
+    family: Family  # of the sketches: of layers, and at the same b/d of whole gradients
     kernels: Kernels
     seed: int
     dataset: MakeDataset
     model: MakeModel
-    batches: PropertyBatches
-    phases: Phases
-    rate: Positive
-    trees: Count
-    trials: Several
-    allowed_loss: NonNegative
+    batches: PropertyBatches  # the size of batches, and how many have the property
+    phases: Phases  # the rounds in which the attacker waits, learns and is tested
+    rate: Positive  # learning rate of the clients
+    trees: Count  # of the attacker's random forest
+    trials: Several  # pairs of trainings
+    allowed_loss: NonNegative  # the 1 - area up to which an attack has succeeded
 
     def run(self) -> list[Row]:
         data = self.dataset()
@@ -108,7 +99,6 @@ class PropertyInference(Checked):
                 yield counts("no_loss", count=int((gain >= 0).sum())).mean(gain)
 
     def _trial(self, data: Dataset, trial: int) -> dict[str, float]:
-        """The area under the ROC curve of each case."""
         truth = self.batches.truth(self.phases.rounds, seeds.generator(self.seed, data="truth", trial=trial))
         seed = seeds.key(self.seed, task="property", trial=trial)
         make = partial(self.model, shape=data.shape, classes=2)
@@ -134,13 +124,12 @@ class PropertyInference(Checked):
         return Parties(*(Party(images[part], data.train.labels[part], self.batches, random) for part in thirds))
 
     def _shuffled_area(self, observations: Observations, truth: NDArray[np.bool_], seed: int) -> float:
-        """The area of an attacker who learns from its own batches with their labels in random order."""
+        """The area of an attacker trained on its own batches with labels in random order."""
         labels = seeds.generator(seed, what=SHUFFLED).permutation(observations.labels)
         (area,) = self._areas(replace(observations, labels=list(labels)), truth, seed).values()
         return area
 
     def _areas(self, observations: Observations, truth: NDArray[np.bool_], seed: int) -> dict[str, float]:
-        """The area under the ROC curve for each case of one attacker."""
         own, *views = (
             torch.stack(features).cpu().numpy() for features in (observations.own, *observations.cases.values())
         )

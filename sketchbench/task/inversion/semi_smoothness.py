@@ -22,11 +22,11 @@ APART = 0.1  # least distance of a pair, relative to its scale, so that rounding
 
 @dataclass(frozen=True)
 class SemiSmoothness(Checked):
-    """Measures the semi-smoothness of functions L on `trials` sets of `pairs` random pairs of inputs (x, y), at scales
-    between 1/100 and 10.
+    """Measures the semi-smoothness of functions L on `trials` sets of `pairs` random pairs of inputs (x, y). Pairs have
+    scales between 1/100 and 10. The fields family and kernels are not used.
 
     Rows by `case`, the function of u = wᵀx with ‖w‖ = 1 (`theory.semi_smooth`), with the largest value over the pairs
-    of a trial, and in how many trials it exceeds the bound 1:
+    of a trial, and the number of trials in which it exceeds the bound 1:
 
     - `curvature`: L(y) - L(x) - L'(x)(y - x) over (y - x)², which is at most 1 if L is (0, 1, p)-semi-smooth.
       `contained` counts the trials in which it is at most 1; bound: 1/2, for a probability.
@@ -34,13 +34,11 @@ class SemiSmoothness(Checked):
       over half of b, a negative control.
     - `lemma_I_9`: for 1 + |u|^(3/2), whose gradient is semi-Lipschitz with p = 1/2, L(y) - L(x) - L'(x)(y - x) over the
       lemma's bound. `lemma_I_9_third`: over a third of it, a negative control.
-    - `contained_gradient`, `contained_convexity`, `contained_critical`: in how many trials all pairs keep the other
-      columns of Table 2, with constants of 1 and 2 and some p of 0, 1/2 and 1; bound: 1/2, for a probability.
-      `broken_gradient`, `broken_convexity`, `broken_critical`: in how many some pair does not.
-    - `fact_C_4`, `fact_C_5`: for convex and strongly convex functions, what the fact bounds over its bound.
+    - `contained_gradient`, `contained_convexity`, `contained_critical`: the number of trials in which all pairs keep
+      the other columns of Table 2, with constants of 1 and 2 and some p of 0, 1/2 and 1; bound: 1/2, for a probability.
+      `broken_gradient`, `broken_convexity`, `broken_critical`: the number of trials in which some pair does not.
+    - `fact_C_4`, `fact_C_5`: for convex and strongly convex functions, the fact's left side over its bound.
       `fact_C_4_half`, `fact_C_5_double`: with half of L and twice μ, negative controls.
-
-    The fields family and kernels are not used.
     """
 
     family: Family

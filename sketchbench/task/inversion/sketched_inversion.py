@@ -33,14 +33,10 @@ class SketchedInversion(ImageInversion):
       image then leaves the view unchanged, to first order.
 
     These take O(d b² + d pixels²) for each operator; `examples` should be 0 for large d.
-
-    Arguments:
-        compressions: values of d/b.
-        examples: number of trials with the further rows.
     """
 
-    compressions: list[float]
-    examples: Natural
+    compressions: list[float]  # values of d/b
+    examples: Natural  # number of trials with the further rows
 
     def _defences(self, victim: Victim) -> Iterator[Case]:
         d = parameters(victim.network(None))
@@ -55,7 +51,6 @@ class SketchedInversion(ImageInversion):
             yield Case("standing still", make, family, columns, still=True)
 
     def _compress(self, compression: float) -> Family:
-        """The family with b = d/compression."""
         if not 1 <= compression <= self.family.d:
             raise ValueError(f"compression={compression} must satisfy 1 <= compression <= d={self.family.d}")
         return dataclasses.replace(self.family, b=round(self.family.d / compression))
@@ -95,7 +90,7 @@ def _dense(R: Sketch) -> torch.Tensor:
 
 
 def _smallest(matrix: torch.Tensor) -> float:
-    """min ‖A v‖ over unit vectors v, of A (rows, columns)."""
+    """min ‖A v‖ over unit vectors v, for A (rows, columns)."""
     if matrix.shape[0] < matrix.shape[1]:
         return 0.0
     return float(torch.linalg.svdvals(matrix)[-1])

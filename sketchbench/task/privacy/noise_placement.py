@@ -20,50 +20,37 @@ Placement = Literal["before", "after", "unscaled", "halved"]
 
 
 class Setting(NamedTuple):
-    """Operators of T trials.
+    """Operators of T trials."""
 
-    Attributes:
-        operators: as a stack.
-        R: as matrices, (T, b, d).
-        norm: their spectral norms, (T,).
-        shown: R u of each, (T, b), where u is the unit vector with the largest ‖R u‖.
-    """
-
-    operators: Sketch
-    R: Array
-    norm: Array
-    shown: Array
+    operators: Sketch  # as a stack
+    R: Array  # as matrices, (T, b, d)
+    norm: Array  # their spectral norms, (T,)
+    shown: Array  # R u of each, (T, b), for the unit vector u with the largest ‖R u‖
 
 
 @dataclass(frozen=True)
 class NoisePlacement(Checked):
-    """A single release of a vector g, private at the same (ε, δ) by the exact curve, with noise before or after the
-    sketch.
+    """A private release of a vector g with noise before or after the sketch, at the same (ε, δ) by the exact curve.
 
     The vectors of neighbouring data sets have a distance of at most 1. With noise *before* the sketch, the release is
-    R(g + N(0, σ² I)), which is private whatever R is. With noise *after*, it is R g + N(0, ‖R‖² σ² I), as R stretches
-    distances by at most its spectral norm ‖R‖. The attacker knows R, and tells ½u from -½u by the likelihood ratio,
-    where u is the right singular vector of the largest singular value, so that both releases show all of u that their
-    accounts assume. Rows, by `case`:
+    R(g + N(0, σ² I)), which is private for any R. With noise *after*, it is R g + N(0, ‖R‖² σ² I), as R stretches
+    distances by at most its spectral norm ‖R‖. The attacker knows R, and distinguishes ½u from -½u by the likelihood
+    ratio. Here u is the right singular vector of the largest singular value, so that both releases show all of u that
+    their accounts assume. Rows, by `case`:
 
         audit: hits and false alarms in the second half of the `trials` of each world; value: the ε that they prove;
-            bound: the accounted ε. The cases are `before`, `after`, and two negative controls: `unscaled`, with
-            R g + N(0, σ² I), and `halved`, with half of σ before the sketch.
+            bound: the accounted ε. The cases are `before`, `after`, and two negative controls: `unscaled`, with R g +
+            N(0, σ² I), and `halved`, with half of σ before the sketch.
         noise (case `after`): the power of the noise in desketched releases, E‖Rᵀ noise‖² given R, after over before,
-            which is ‖R‖² ‖R‖_F²/‖RᵀR‖_F²: its mean, and in how many trials it exceeds 1.
-
-    Arguments:
-        trials: releases in each world, an even number; the first half chooses the attacker's threshold.
-        epsilon: the accounted ε.
-        delta: δ.
+            which is ‖R‖² ‖R‖_F²/‖RᵀR‖_F²: its mean, and the number of trials in which it exceeds 1.
     """
 
     family: Family
     kernels: Kernels
     seed: int
-    trials: Several
-    epsilon: Positive
-    delta: Probability
+    trials: Several  # releases in each world, an even number; the first half chooses the attacker's threshold
+    epsilon: Positive  # the accounted ε
+    delta: Probability  # δ
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -76,7 +63,6 @@ class NoisePlacement(Checked):
         return [*rows, Row("noise", case="after").mean(ratios).exceedances(ratios, 1.0)]
 
     def _audit(self, placement: Placement) -> Row:
-        """The row `audit` of one placement of the noise."""
         present, absent = (self._statistics(placement, world) for world in ("present", "absent"))
         row = Row("audit", case=placement, delta=self.delta, bound=self.epsilon, sensitivity=1.0, sigma=self._sigma)
         return audit(row, present, absent)
@@ -87,7 +73,6 @@ class NoisePlacement(Checked):
         return 1 / gaussian.mu(self.epsilon, self.delta)
 
     def _settings(self, *names: str) -> list[Setting]:
-        """The operators of all trials, in blocks."""
         settings = []
         xp = self.kernels.xp
         for first, count in blocks.blocks(self.trials, self.family.d * self.family.d):
@@ -123,8 +108,7 @@ class NoisePlacement(Checked):
                 return asarray(self._sigma * random.standard_normal((trials, b)))
 
     def _ratio(self, setting: Setting) -> Statistics:
-        """The power of desketched noise, after over before the sketch, (T,): the power of Rᵀ N(0, τ² I) is τ²‖R‖_F²,
-        that of RᵀR N(0, σ² I) is σ²‖RᵀR‖_F²."""
+        """The power of desketched noise, after over before the sketch, (T,): that of Rᵀ N(0, τ² I) is τ²‖R‖_F²."""
         R = setting.R
         gram = R @ R.swapaxes(-1, -2)
         ratio = setting.norm**2 * (R**2).sum(axis=(-1, -2)) / (gram**2).sum(axis=(-1, -2))

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 class PrivacyAccounting(Checked):
     """Computes ε of private iterative sketching (song2023 Algorithm 2), and the noise for a given ε, by accountant.
 
-    There is no randomness. Neighbouring data sets are those for which the sampling of batches amplifies privacy; for
+    There is no randomness. The relation of neighbouring data sets is that for which the sampling amplifies privacy; for
     full batches they differ in one replaced record.
 
     Rows for each `sampling` and accountant (`case`):
@@ -29,30 +29,18 @@ class PrivacyAccounting(Checked):
         sigma: the smallest σ with which each of `epsilons` holds after the last round.
     An accountant without a theorem for the sampling has one row `epsilon` with the status `refused`, and the reason; so
     has each number that is too small for an accountant.
-
-    Arguments:
-        accountants: names of `privacy.accountant.ACCOUNTANTS`.
-        multipliers: noise multipliers, σ over the sensitivity, by sampling.
-        rounds: numbers of rounds T, in ascending order.
-        local_steps: private steps of a round, K.
-        batch: samples of a batch that is not full.
-        records: records of a client.
-        clients: number of clients.
-        bound: largest norm of a record's gradient, ℓ.
-        delta: δ of the whole training.
-        epsilons: values of ε for which σ is computed; may be empty.
     """
 
-    accountants: NonEmptyList[str]
-    multipliers: Annotated[dict[Kind, Positive], NonEmpty]
-    rounds: NonEmptyList[Count]
-    local_steps: Count
-    batch: Count
-    records: Count
-    clients: Count
-    bound: Positive
-    delta: Probability
-    epsilons: list[Positive]
+    accountants: NonEmptyList[str]  # names of `privacy.accountant.ACCOUNTANTS`
+    multipliers: Annotated[dict[Kind, Positive], NonEmpty]  # noise multipliers, σ over the sensitivity, by sampling
+    rounds: NonEmptyList[Count]  # numbers of rounds T, in ascending order
+    local_steps: Count  # private steps of a round, K
+    batch: Count  # samples of a batch that is not full
+    records: Count  # records of a client
+    clients: Count  # number of clients
+    bound: Positive  # largest norm of a record's gradient, ℓ
+    delta: Probability  # δ of the whole training
+    epsilons: list[Positive]  # values of ε for which σ is computed; may be empty
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -60,13 +48,11 @@ class PrivacyAccounting(Checked):
             choose("accountants", accountant, ACCOUNTANTS)
 
     def run(self) -> list[Row]:
-        """Compute; returns the rows of each sampling, and of each accountant for it, in turn."""
         return [
             row for kind in self.multipliers for accountant in self.accountants for row in self._rows(kind, accountant)
         ]
 
     def _rows(self, kind: Kind, accountant: str) -> Iterator[Row]:
-        """The rows of one sampling and accountant."""
         try:
             yield from self._epsilons(kind, accountant)
             yield from self._sigmas(kind, accountant)
@@ -76,7 +62,6 @@ class PrivacyAccounting(Checked):
             yield Row("epsilon", case=accountant, sampling=kind).without_number("refused", str(error))
 
     def _epsilons(self, kind: Kind, accountant: str) -> Iterator[Row]:
-        """The rows `epsilon`, for the given noise multiplier."""
         for rounds in self.rounds:
             mechanism, row = self._training("epsilon", kind, accountant, rounds)
             try:
@@ -87,7 +72,6 @@ class PrivacyAccounting(Checked):
                 yield row.without_number("refused", str(error))
 
     def _sigmas(self, kind: Kind, accountant: str) -> Iterator[Row]:
-        """The rows `sigma`, for the given values of ε."""
         for goal in self.epsilons:
             mechanism, row = self._training("sigma", kind, accountant, self.rounds[-1])
             try:

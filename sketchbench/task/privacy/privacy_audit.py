@@ -25,28 +25,20 @@ from sketchbench.task.sketches import trials as blocks
 
 log = logging.getLogger(__name__)
 ERROR = 1e-3  # error probability of the ε that a row says is proven
-STRICT = 1e-7  # error probability in the choice of the threshold, about that of a claim: rare events prove little
-BOUND = 1.0  # ℓ, the bound of gradients, which is also the norm of the canary's
-LARGEST_SHIFT = 1e9  # the largest shift that is written, for trainings with hardly any noise
+STRICT = 1e-7  # error probability in the choice of the threshold, about a claim's: rare events prove little
+BOUND = 1.0  # ℓ, the bound of gradients, and the norm of the canary's gradient
+LARGEST_SHIFT = 1e9  # the largest written shift, for trainings with hardly any noise
 
 
 @dataclass(frozen=True)
 class AuditedTraining(Checked):
-    """The training that is audited.
+    """The audited training."""
 
-    Arguments:
-        clients: the number of clients; the first one is the victim.
-        records: the number of records of each client.
-        batch: records of a batch that is not full.
-        rounds: of communication.
-        local_steps: of a round.
-    """
-
-    clients: Count
-    records: Count
-    batch: Count
-    rounds: Count
-    local_steps: Count
+    clients: Count  # the number of clients; the first is the victim
+    records: Count  # the number of records of each client
+    batch: Count  # records of a batch that is not full
+    rounds: Count  # of communication
+    local_steps: Count  # of a round
 
 
 class Account(NamedTuple):
@@ -59,19 +51,12 @@ class Account(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Trials that are trained together, the same for every level of noise.
+    """Trials that are trained together, the same for every level of noise."""
 
-    Attributes:
-        trials: their number.
-        key: of their sketches.
-        training: seed of their batches and noise.
-        direction: the canary's gradient in each trial, (trials, d), which the trial's operators show best.
-    """
-
-    trials: int
-    key: int
-    training: int
-    direction: Statistics
+    trials: int  # their number
+    key: int  # of their sketches
+    training: int  # seed of their batches and noise
+    direction: Statistics  # the canary's gradient, (trials, d), which the trial's operators show best
 
 
 @dataclass(frozen=True)
@@ -79,33 +64,25 @@ class PrivacyAudit(Checked):
     """Tests whether an attacker who knows all records but one, the canary, proves more than the accounted ε.
 
     Each sampling's accountant calibrates the standard deviation σ of the noise to `epsilon` at the first of `deltas`.
-    Trainings use σ times each of `noises`, of which 1 is the accounted noise. The attack is `attack.membership`, on
-    `trials` trainings in each of two worlds, with and without the canary: the record that the operators show best. The
-    first half of the trainings chooses the threshold above which the attack says that the canary is there; the second
-    half is counted. Rows by sampling (`case`), for each of `noises`:
+    Trainings use σ times each of `noises`; 1 is the accounted noise. The attack is `attack.membership`, on `trials`
+    trainings in each of two worlds, with and without the canary: the record that the operators show best. The first
+    half of the trainings chooses the threshold above which the attack reports the canary; the second half is counted.
+    Rows by sampling (`case`), for each of `noises`:
 
     - `audit`, for each δ: numbers of hits and false alarms, and the distance of the worlds' mean statistics (`shift`,
       in standard deviations); value: the ε that they prove with confidence 99.9 %; bound: the accounted ε.
     - `visible`: mean of the part of the canary's norm that the sketches show (`Evidence.visible`).
-
-    Arguments:
-        trials: trainings in each world, an even number.
-        samplings: the accountant's name by sampling of batches.
-        training: the training that is audited.
-        epsilon: to which the noise is calibrated.
-        deltas: values of δ.
-        noises: factors of σ.
     """
 
     family: Family
     kernels: Kernels
     seed: int
-    trials: Several
-    samplings: dict[Kind, str]
-    training: AuditedTraining
-    epsilon: Positive
-    deltas: list[Probability]
-    noises: list[NonNegative]
+    trials: Several  # trainings in each world, an even number
+    samplings: dict[Kind, str]  # the accountant's name by sampling of batches
+    training: AuditedTraining  # the audited training
+    epsilon: Positive  # to which the noise is calibrated
+    deltas: list[Probability]  # values of δ
+    noises: list[NonNegative]  # factors of σ
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -123,7 +100,6 @@ class PrivacyAudit(Checked):
         return rows
 
     def _account(self, kind: Kind, accountant: str) -> Account:
-        """The privacy account of a training with this sampling."""
         trained = self.training
         sampling = Sampling(kind, trained.records if kind == "full" else trained.batch, trained.records)
         canary = Canary(self.kernels, np.ones(self.family.d), trained.clients, trained.records)
@@ -152,7 +128,7 @@ class PrivacyAudit(Checked):
         return found
 
     def _evidence(self, world: list[Block], sampling: Sampling, sigma: float, present: bool) -> Evidence:
-        """Train all trials of a world; returns the attacker's evidence."""
+        """Train all trials of a world; return the attacker's evidence."""
         trained, kernels, parts = self.training, self.kernels, []
         training = self._training(sampling, sigma)
         for count, key, noise, direction in world:
@@ -164,7 +140,6 @@ class PrivacyAudit(Checked):
         return Evidence(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
     def _rows(self, account: Account, noise: float, blocks_by_world: dict[bool, list[Block]]) -> list[Row]:
-        """The row `visible`, and a row `audit` for each δ."""
         sampling = account.sampling
         present, absent = (
             self._evidence(world, sampling, noise * account.sigma, with_canary)
@@ -184,16 +159,9 @@ class PrivacyAudit(Checked):
 
 
 def audit(row: Row, present: Statistics, absent: Statistics) -> Row:
-    """Complete a row `audit` with the ε that an attack proves at the row's δ, from its statistic in two worlds.
-
-    The first half of the trials chooses the threshold above which the attack says that the canary is there; the second
-    half is counted.
-
-    Arguments:
-        row: with δ.
-        present, absent: the statistic in the worlds with and without the canary, (trials,), for an even number of
-            trials.
-    """
+    """Complete a row `audit` with the ε that an attack proves at the row's δ, from its statistic in two worlds. The
+    first half of the trials chooses the threshold above which the attack reports the canary; the second is counted.
+    `present` and `absent` are the statistics with and without the canary, (trials,), for an even number."""
     (choosing_in, counted_in), (choosing_out, counted_out) = np.split(present, 2), np.split(absent, 2)
     delta, trials = float(cast(float, row["delta"])), counted_in.size
     threshold = strongest_threshold(choosing_in, choosing_out, delta=delta, error=STRICT)

@@ -25,11 +25,10 @@ PRINTED, SMALLER = "printed", "smaller"
 
 @dataclass(frozen=True)
 class PrivacyLemmas(Checked):
-    """Computes the ε that a lemma claims, and the exact ε at the same δ, over a grid of parameters.
+    """Computes the ε that a lemma claims, and the exact ε at the same δ, over a grid of parameters. There is no
+    randomness. Grid points that don't meet a lemma's condition have no row.
 
-    There is no randomness. Grid points that don't meet a lemma's condition have no row.
-
-    Rows with `claimed` and `exact_epsilon`; value: exact over claimed; bound: 1, for a lemma that is right:
+    Rows with `claimed` and `exact_epsilon`; value: exact over claimed; bound: 1, for a correct lemma:
         gaussian (Lemma H.7): a Gaussian release with the lemma's σ for (ε, δ). `range` is `proven` for ε <= 1, as in
             the lemma's source, else `beyond`.
         composition (Lemma H.3): `steps` releases of exactly (ε, δ) each, with δ' = δ.
@@ -39,34 +38,24 @@ class PrivacyLemmas(Checked):
             `reading` names the sensitivity: `bound`, ℓ, as in the paper, or `replace_one`, 2ℓ/batch, that of the mean
             over a batch. `range` is `small` if the claimed ε of the whole training is at most 1, else `large`.
     The `case` of composition and sampling is the mechanism: `gaussian` (for sampling with an upper limit as the exact
-    ε), or `worst`, the worst one (see `privacy.worst_case`). `reading` is `printed`, or `smaller`, a wrong lemma as a
-    negative control: with half of σ², with the mean of the clients' ε, without the factor 2 of 2k log(1/δ'), or with 1
-    in the place of 6 in 6ε k/n.
+    ε), or `worst`, the worst mechanism (see `privacy.worst_case`). `reading` is `printed`, or `smaller`, a wrong lemma
+    as a negative control: with half of σ², with the mean of the clients' ε, without the factor 2 of 2k log(1/δ'), or
+    with 1 instead of 6 in 6ε k/n.
 
     And one row with another value:
         constant (Theorem 6.2): the least factor of Lemma H.7's σ² with which a training with batches of one record is
             as private as claimed; the paper has σ² = O(log(1/δ) ℓ²/ε²). Bound: CONSTANT.
-
-    Arguments:
-        epsilons: ε of one release.
-        deltas: δ of one release.
-        steps: numbers of releases that are composed, T K for training.
-        long: further numbers of steps, for training alone.
-        local_steps: local steps of a round, K.
-        batches: sizes of a batch.
-        records: records of a client.
     """
 
-    epsilons: NonEmptyList[Positive]
-    deltas: NonEmptyList[Probability]
-    steps: NonEmptyList[Count]
-    long: list[Count]
-    local_steps: NonEmptyList[Count]
-    batches: NonEmptyList[Count]
-    records: Count
+    epsilons: NonEmptyList[Positive]  # ε of one release
+    deltas: NonEmptyList[Probability]  # δ of one release
+    steps: NonEmptyList[Count]  # numbers of composed releases, T K for training
+    long: list[Count]  # further numbers of steps, for training alone
+    local_steps: NonEmptyList[Count]  # local steps of a round, K
+    batches: NonEmptyList[Count]  # sizes of a batch
+    records: Count  # records of a client
 
     def run(self) -> list[Row]:
-        """Compute; returns the rows of each lemma in turn."""
         rows: list[Row] = []
         for lemma in (self._gaussian, self._composition, self._sampling, self._parallel, self._training):
             rows += lemma()
@@ -74,11 +63,9 @@ class PrivacyLemmas(Checked):
         return rows
 
     def _grid(self) -> Iterator[tuple[float, float]]:
-        """All pairs (ε, δ)."""
         return itertools.product(self.epsilons, self.deltas)
 
     def _gaussian(self) -> Iterator[Row]:
-        """The rows of Lemma H.7."""
         for epsilon, delta in self._grid():
             sigma = lemmas.gaussian_noise(epsilon, delta, 1.0)
             row = Row("gaussian", lemma="H.7", epsilon=epsilon, delta=delta)
@@ -87,7 +74,6 @@ class PrivacyLemmas(Checked):
             yield _compare(row.replace(reading=SMALLER), epsilon, gaussian.epsilon(math.sqrt(2) / sigma, delta))
 
     def _composition(self) -> Iterator[Row]:
-        """The rows of Lemma H.3."""
         for (epsilon, delta), count in itertools.product(self._grid(), self.steps):
             if epsilon > 1 or (count + 1) * delta >= WHOLE:
                 continue
@@ -102,7 +88,6 @@ class PrivacyLemmas(Checked):
             yield from _cases(row, total.epsilon, total.epsilon - root + root / math.sqrt(2), exact)
 
     def _sampling(self) -> Iterator[Row]:
-        """The rows of Lemma H.4."""
         for (epsilon, delta), batch in itertools.product(self._grid(), self.batches):
             if epsilon > 1 or 2 * batch > self.records:
                 continue
@@ -127,7 +112,6 @@ class PrivacyLemmas(Checked):
             yield from _cases(row, total.epsilon, mean, {"worst": exact})
 
     def _training(self) -> Iterator[Row]:
-        """The rows of Theorem 6.2."""
         numbers = [*self.steps, *self.long]
         for (epsilon, delta), count, inner in itertools.product(self._grid(), numbers, self.local_steps):
             if count % inner or not epsilon < 1 / math.sqrt(inner) or count * delta >= WHOLE:
@@ -154,8 +138,7 @@ def _compare(row: Row, claimed: float, exact: float) -> Row:
 
 
 def _cases(row: Row, claimed: float, smaller: float, exact: Mapping[str, float]) -> Iterator[Row]:
-    """The rows of mechanisms, from their exact ε by name; the worst one also has a row with a wrong lemma's `smaller`
-    ε."""
+    """The rows of mechanisms, by name of their exact ε; the worst also has a row with a wrong lemma's `smaller` ε."""
     for case, epsilon in exact.items():
         yield _compare(row.replace(case=case, reading=PRINTED), claimed, epsilon)
     yield _compare(row.replace(case="worst", reading=SMALLER), smaller, exact["worst"])

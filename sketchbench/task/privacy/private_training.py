@@ -32,45 +32,31 @@ Numbers = NDArray[np.float64]  # (trials,)
 
 @dataclass(frozen=True)
 class Privacy(Checked):
-    """The privacy of trainings, and their noise.
+    """The privacy of trainings, and their noise."""
 
-    Arguments:
-        accountant: the name of an accountant for the sampling.
-        epsilons: values of ε to which σ is calibrated.
-        delta: δ.
-        noises: factors of σ that trainings use; 1 is the accounted noise.
-    """
-
-    accountant: str
-    epsilons: list[Positive]
-    delta: Probability
-    noises: NonEmptyList[NonNegative]
+    accountant: str  # the name of an accountant for the sampling
+    epsilons: list[Positive]  # values of ε to which σ is calibrated
+    delta: Probability  # δ
+    noises: NonEmptyList[NonNegative]  # factors of σ that trainings use; 1 is the accounted noise
 
 
 @dataclass(frozen=True)
 class PrivateTraining(Checked):
-    """Private iterative sketching with one local step and the largest step size of Theorem E.1: `trials` runs with σ
-    calibrated to each ε at δ, and `trials` runs without noise, with the same batches and sketches.
+    """Private iterative sketching with one local step and the largest step size of Theorem E.1.
 
-    All runs have as many rounds as the runs without noise need to close the share `progress` of the gap f(w⁰) - f*. The
-    sensitivity is that of the neighbours for which the sampling amplifies privacy. Rows after the last round, by ε
-    (`case`, or `none` without noise) and factor of the noise, with the bounds of the accounted noise:
+    It has `trials` runs with σ calibrated to each ε at δ, and `trials` runs without noise, with the same batches and
+    sketches. All runs have as many rounds as the runs without noise need to close the share `progress` of the gap f(w⁰)
+    - f*. The sensitivity is that of the neighbours for which the sampling amplifies privacy. Rows after the last round,
+    by ε (`case`, or `none` without noise) and factor of the noise, with the bounds of the accounted noise:
 
     `excess`: mean of f(w) - f*; bound: Theorem E.1, with the variance of noise and batches.
-    `cost`: mean of the loss less that of the same run without noise; bound: the part of that bound due to the noise.
+    `cost`: mean of the loss minus that of the same run without noise; bound: the part of that bound due to the noise.
     `lost`: mean of that cost over the progress of the run without noise; bound: 1/10.
     `accuracy`: mean accuracy on held-out samples.
     `start`: f(w⁰) - f*; bound: that of `excess`. A negative control: a run that does not move must not meet the bound.
 
-    Arguments:
-        sampling: makes the sampling of batches, from the number of a client's records.
-        alpha: the sketch's variance parameter for step and bounds: `claimed` by its config, or `exact`.
-        privacy: ε, δ and the noise.
-        clip: ℓ, the norm to which records' gradients are clipped; no bounds are then known. None uses the bound that
-            the objective's gradients have, and clips none.
-        rounds: the most rounds.
-        progress: the share of the gap that runs without noise must close; None trains for all rounds.
-        trials: runs of each kind.
+    `clip`: ℓ, the norm to which records' gradients are clipped; no bounds are then known. None uses the objective's own
+    bound, and clips nothing.
     """
 
     family: Family
@@ -78,20 +64,17 @@ class PrivateTraining(Checked):
     kernels: Kernels
     seed: int
     objective: Callable[..., Logistic]
-    sampling: Callable[..., Sampling]
-    alpha: Alpha
-    privacy: Privacy
+    sampling: Callable[..., Sampling]  # makes the sampling of batches, from the number of a client's records
+    alpha: Alpha  # the sketch's variance parameter for step and bounds: `claimed` by its config, or `exact`
+    privacy: Privacy  # ε, δ and the noise
     clip: Positive | None
-    rounds: Count
-    progress: Share | None
-    trials: Several
+    rounds: Count  # the most rounds
+    progress: Share | None  # the share of the gap that runs without noise must close; None trains for all rounds
+    trials: Several  # runs of each kind
 
     def run(self) -> list[Row]:
-        """Train; returns the rows of the case `none`, then of each ε and factor of the noise in turn.
-
-        Raises:
-            ArithmeticError: if `rounds` are too few for the progress.
-        """
+        """Train; return the rows of the case `none`, then of each ε and factor of the noise in turn. Raises
+        ArithmeticError if `rounds` are too few for the progress."""
         objective = self.objective(kernels=self.kernels, seed=self.seed)
         p = assumptions(objective, THEOREMS["E.1"], self.family, self.known, alpha=self.alpha)
         bound = objective.record_bound if self.clip is None else self.clip
@@ -126,7 +109,6 @@ class PrivateTraining(Checked):
         return at
 
     def _rounds(self, objective: Logistic, training: PrivateSketching, rounds: int) -> Iterator[Round]:
-        """The states of a training after 0 to `rounds` rounds."""
         key = seeds.key(self.seed, task="private training", family=repr(self.family))
         return training.run(objective, self.seed, key, trials=self.trials, rounds=rounds)
 
@@ -142,16 +124,7 @@ class PrivateTraining(Checked):
         case: str,
         baseline: Numbers,
     ) -> Iterator[Row]:
-        """The rows of one ε, or without noise.
-
-        Arguments:
-            objective: the objective.
-            p: its constants.
-            training: with the σ of the bounds.
-            last: the state after the last round.
-            case: of the rows.
-            baseline: f(w) - f* of the runs without noise, (trials,).
-        """
+        """The rows of one ε, or without noise; `training` has the bounds' σ, `baseline` the noiseless f(w) - f*."""
         excess, sampling = self._excess(objective, last), training.sampling
         measured = {"excess": excess, "start": np.full(self.trials, objective.gap)}
         if case != NONE:
@@ -176,8 +149,7 @@ class PrivateTraining(Checked):
         log.info("epsilon %s: sigma %.3g, %d rounds, excess %.3g", case, training.sigma, last.t, excess.mean())
 
     def _bounds(self, objective: Logistic, p: Assumptions, training: PrivateSketching, rounds: int) -> dict[str, float]:
-        """The bounds by quantity, with the variance of the clients' mean gradient; quantities without one are left
-        out."""
+        """The known bounds by quantity, with the variance of the clients' mean gradient."""
         if self.clip is not None:
             return {"lost": HARDLY}
         noise = objective.d * training.sigma**2 / objective.clients

@@ -27,34 +27,26 @@ Errors = NDArray[np.float64]  # (trials,)
 
 @dataclass(frozen=True)
 class Decoders(Checked):
-    """Measures the error of decoders that recover `trials` sparse signals with noise from their sketches by one
-    operator. Each decoder may apply Φ and Φᵀ a limited number of times, counted together. Rows for each limit in
-    `applications`:
+    """Measures the error of decoders that recover `trials` sparse signals with noise from sketches by one operator.
 
-    relative_error: mean of ‖x - x̂‖²/‖x‖², by decoder (`case`): the recovery under test (`recovery`), `iht`, `omp`,
-        `cosamp` and `lasso`. The LASSO has the best one of the `penalties`, which takes knowledge of the signals.
-    behind, by other decoder (`case`): for how many signals the recovery's error is larger than the decoder's; bound:
-        1/2, for a probability.
-    control_behind: the same for a recovery of nothing, a negative control.
-    difference, by other decoder: mean of the recovery's relative error less the decoder's.
-
-    Arguments:
-        trials: number of signals.
-        k: large entries of a signal, and entries that decoders recover.
-        noise: standard deviation of the noise in every entry of a signal.
-        applications: limits on the number of applications of Φ and Φᵀ.
-        penalties: of the LASSO, in units of ½‖y - Φx‖².
+    Each decoder may apply Φ and Φᵀ a limited number of times, counted together. Rows for each limit in `applications`:
+        relative_error: mean of ‖x - x̂‖²/‖x‖², by decoder (`case`): the recovery under test (`recovery`), `iht`, `omp`,
+            `cosamp` and `lasso`. The LASSO has the best of the `penalties`, which takes knowledge of the signals.
+        behind, by other decoder (`case`): the number of signals with a larger error of the recovery than of the
+            decoder; bound: 1/2, for a probability.
+        control_behind: the same for a recovery of nothing, a negative control.
+        difference, by other decoder: mean of the recovery's relative error minus the decoder's.
     """
 
     family: Family
     recovery: MakeRecovery
     kernels: Kernels
     seed: int
-    trials: Several
-    k: Count
-    noise: NonNegative
-    applications: NonEmptyList[Count]
-    penalties: NonEmptyList[Positive]
+    trials: Several  # number of signals
+    k: Count  # large entries of a signal, and recovered entries
+    noise: NonNegative  # standard deviation of the noise in every entry of a signal
+    applications: NonEmptyList[Count]  # limits on the number of applications of Φ and Φᵀ
+    penalties: NonEmptyList[Positive]  # of the LASSO, in units of ½‖y - Φx‖²
 
     def run(self) -> list[Row]:
         sketch = trials.fixed_operator(self.family, self.kernels, self.seed, "decoders")
@@ -81,7 +73,7 @@ class Decoders(Checked):
         return rows
 
     def _recover(self, recovery: Recovery, sketch: Sketch, y: Array, budget: int) -> NDArray[Any]:
-        """Recover the signals; an iterative recovery does as many iterations as the budget of applications allows."""
+        """Recover the signals; an iterative recovery uses up the budget of applications."""
         if isinstance(recovery, Iterative):
             costs = [applications(replace(recovery, iterations=n), sketch, y[0]) for n in (1, 2)]
             each = max(1, costs[1] - costs[0])
@@ -105,7 +97,7 @@ class Decoders(Checked):
 
 
 def applications(recovery: Recovery, sketch: Sketch, y: Array) -> int:
-    """Count how often a recovery applies Φ or Φᵀ to recover a signal from y (b,)."""
+    """Count a recovery's applications of Φ or Φᵀ to recover a signal from y (b,)."""
     meter = Meter(sketch)
     recovery.recover(cast(Sketch, meter), y)
     return len(meter.calls)

@@ -30,31 +30,25 @@ class ForAll(Checked):
     """Measures the errors of recovering signals that are as hard as the bounds allow, through one operator Φ.
 
     Rows:
-        lemma_3: the largest error over √(γ/2)‖x‖ + C_n‖w‖, and for how many signals that exceeds the bound 1. The
-            signals (`case`) have as many `equal` entries as condition (7) allows at γ, which leaves the largest tail,
-            or `geometric` magnitudes; the noise w is 0, or has a random direction. `lemma_3_twice`: the same for twice
-            as many equal entries, a near miss.
-        c_1: mean of the smallest C₁ with error <= C₁/√k ‖x - x^[m]‖₁, for k + 1 equal entries or a dense tail,
-            whichever needs the larger one; m = k (case `printed`), or m = k/2 (case `corrected`): Appendix D for 2m
-            nonzeros.
+        lemma_3: the largest error over √(γ/2)‖x‖ + C_n‖w‖, and the number of signals for which it exceeds the bound 1.
+            The signals (`case`) have as many `equal` entries as condition (7) allows at γ, which leaves the largest
+            tail, or `geometric` magnitudes; the noise w is 0, or has a random direction. `lemma_3_twice`: the same for
+            twice as many equal entries, a near miss.
+        c_1: mean of the smallest C₁ with error <= C₁/√k ‖x - x^[m]‖₁, for k + 1 equal entries or a dense tail, the
+            larger of both; m = k (case `printed`), or m = k/2 (case `corrected`): Appendix D for 2m nonzeros.
         tail_constant, noise_constant: C_s and C_n of Lemma 2, see `task.probes`.
-
-    Arguments:
-        trials: number of signals of each kind.
-        k: entries that are recovered, an even number below d.
-        gamma: γ of condition (7).
     """
 
     family: Family
     recovery: MakeRecovery
     kernels: Kernels
     seed: int
-    trials: Several
-    k: Several
-    gamma: Probability
+    trials: Several  # number of signals of each kind
+    k: Several  # recovered entries, an even number below d
+    gamma: Probability  # γ of condition (7)
 
     def run(self) -> list[Row]:
-        """Recover all signals; returns the rows. Raises ValueError for a k that is odd or not below d."""
+        """Recover all signals; return the rows. Raises ValueError for a k that is odd or not below d."""
         if self.k % 2 or self.k >= self.family.d:
             raise ValueError(f"k={self.k} must be even, and < d={self.family.d}")
         sketch = trials.fixed_operator(self.family, self.kernels, self.seed, "for all")
@@ -101,6 +95,5 @@ class ForAll(Checked):
         return np.asarray(placed * random.choice([-1.0, 1.0], placed.shape))
 
     def _directions(self, b: int) -> signals.Signals:
-        """Random vectors of norm 1, (trials, b)."""
         random = seeds.generator(self.seed, data="directions", b=b)
         return signals.normalise(random.standard_normal((self.trials, b)))

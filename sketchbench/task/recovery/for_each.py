@@ -22,27 +22,22 @@ log = logging.getLogger(__name__)
 class ForEach(Checked):
     """Measures how often the error of a recovery A, ‖A(Φx) - x‖, exceeds (1 + ς)‖x - x^[k]‖, over fresh operators Φ.
 
-    Row `for_each`, by `case`: in how many trials it does; bound: 1/d, for the probability. The cases:
+    Row `for_each`, by `case`: the number of trials in which it does; bound: 1/d, for the probability. The cases:
         fixed: one signal x with k large entries, independent of Φ.
         chosen: for each Φ a signal with large entries at coordinate 0 and at the k - 1 coordinates that share most of
             its measurements.
-
-    Arguments:
-        trials: number of operators.
-        k: large entries of the signal, and entries that are recovered.
-        excess: ς.
     """
 
     family: Family
     recovery: MakeRecovery
     kernels: Kernels
     seed: int
-    trials: Several
-    k: Count
-    excess: Positive
+    trials: Several  # number of operators
+    k: Count  # large entries of the signal, and recovered entries
+    excess: Positive  # ς
 
     def run(self) -> list[Row]:
-        """Draw the operators, and recover both signals; returns the two rows. Raises ValueError for k > d."""
+        """Draw the operators, and recover both signals; return the two rows. Raises ValueError for k > d."""
         d, recovery = self.family.d, self.recovery(k=self.k)
         (fixed,) = signals.draw_sparse(d, self.k, 1, self.seed, noise=0.05)
         tail = 0.05 * seeds.generator(self.seed, data="tail", d=d).standard_normal(d)
@@ -59,8 +54,7 @@ class ForEach(Checked):
         return [Row("for_each", case=case, bound=1 / d).counted(n, self.trials) for case, n in exceeded.items()]
 
     def _colliding(self, sketch: Sketch) -> signals.Signals:
-        """A vector (d,) with 1 at coordinate 0, ±1 at the k - 1 coordinates whose measurements are most like it, else
-        0."""
+        """A vector (d,) with 1 at coordinate 0, and ±1 at the k - 1 coordinates with the most similar measurements."""
         alone = np.zeros(sketch.d)
         alone[0] = 1
         alike = self.kernels.to_numpy(sketch.desketch(sketch.sketch(self.kernels.asarray(alone[None]))))[0]

@@ -19,33 +19,24 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Padding(Checked):
-    """Measures the error of a recovery that chooses the support among all coordinates of the padded transform
-    (`padded`), and of one that chooses it among the d coordinates of the signal (`true`).
+    """Measures the error of a recovery that chooses the support among all coordinates of the padded transform.
 
-    All signals go through one operator, and both recoveries get the same signals.
+    This recovery (`padded`) is compared with one that chooses among the d coordinates of the signal (`true`), on the
+    same signals, through one operator. Raises ValueError for a recovery without this choice.
 
     Rows for each kind of signals (`case`):
         relative_error: for both supports, the mean of ‖x - x̂‖² / ‖x‖².
         wasted: for both supports, the mean share of the k entries that the recovery chose in the padding.
-        ratio: mean of the relative error with `true` over the one with `padded`; bound: that of `signals`.
-
-    Arguments:
-        recovery: FIHT or IHT, which have a parameter `support`.
-        trials: number of signals of each kind.
-        k: nonzeros of a sparse signal, and entries that are recovered.
-        signals: the bound of the ratio by kind of signals (see `signals.draw`).
-
-    Raises:
-        ValueError: for another recovery.
+        ratio: mean of the relative error with `true` over that with `padded`; bound: that of `signals`.
     """
 
     family: Family
-    recovery: MakeRecovery
+    recovery: MakeRecovery  # FIHT or IHT, which have a parameter `support`
     kernels: Kernels
     seed: int
-    trials: Several
-    k: Count
-    signals: Annotated[dict[Kind, Positive], NonEmpty]
+    trials: Several  # number of signals of each kind
+    k: Count  # nonzeros of a sparse signal, and recovered entries
+    signals: Annotated[dict[Kind, Positive], NonEmpty]  # the bound of the ratio by kind of signals (see `signals.draw`)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -53,12 +44,10 @@ class Padding(Checked):
             raise ValueError("task padding needs a recovery with a `support`: FIHT or IHT")
 
     def run(self) -> list[Row]:
-        """Recover the signals with both supports; returns five rows for each kind."""
         sketch = trials.fixed_operator(self.family, self.kernels, self.seed, "padding")
         return [row for kind in self.signals for row in self._rows(kind, sketch)]
 
     def _rows(self, kind: Kind, sketch: Sketch) -> Iterator[Row]:
-        """The rows of one kind of signals."""
         x = draw(kind, self.family.d, self.k, self.trials, self.seed)
         y = sketch.sketch(self.kernels.asarray(x))
         errors = {}

@@ -17,8 +17,8 @@ SIZES = (0.01, 0.1, 1.0)  # norms of the probes' tails and noise, relative to th
 def constants(sketch: Sketch, recovery: Recovery, count: int, seed: int) -> Constants:
     """C_s and C_n: derived for an orthogonal Φ, else the largest constants that probe signals need.
 
-    Measured constants are lower limits of the true ones. A probe's noise is spread over all measurements, or is the
-    sketch of k wrong coordinates, which is worse.
+    Measured constants are lower limits of the true constants. A probe's noise is spread over all measurements, or is
+    the sketch of k wrong coordinates, which is worse.
 
     Arguments:
         sketch: Φ, one operator.

@@ -28,8 +28,8 @@ class Reconstruction(Checked):
     Rows, all with the `compression` d/b:
         relative_error: mean of ‖x - x̂‖² / ‖x‖².
         floor: mean of the same for the best approximation of x with k nonzeros.
-        difference: mean of the relative error of the recovery less that of the table; bound: 0.
-        lead: mean of the relative error of the table less that of the recovery; bound: d/b.
+        difference: mean of the relative error of the recovery minus that of the table; bound: 0.
+        lead: mean of the relative error of the table minus that of the recovery; bound: d/b.
         behind: as `lead`, but with the bound 0, for a recovery that is itself a table, of another number of rows.
         iterations: mean number of iterations for a signal.
         seconds: seconds to sketch and recover a signal (in the column `mean`), in the fastest block of signals, as
@@ -37,7 +37,7 @@ class Reconstruction(Checked):
 
     Arguments:
         trials: number of signals.
-        k: large entries of a signal, and entries that are recovered.
+        k: large entries of a signal, and recovered entries.
         noise: standard deviation of the noise in every entry of a signal.
         rows: rows of the CountSketch table; b must be a multiple.
     """
@@ -52,8 +52,7 @@ class Reconstruction(Checked):
     rows: Count
 
     def run(self) -> list[Row]:
-        """Recover the signals; returns the seven rows. Raises ValueError for k > d, or a b that is no multiple of
-        `rows`."""
+        """Recover the signals; return the seven rows. Raises ValueError for k > d, or unless `rows` divides b."""
         d, b = self.family.d, self.family.b
         measured, seconds = self._measure()
         errors, table = measured["recovery"], measured["table"]

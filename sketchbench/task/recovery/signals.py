@@ -13,24 +13,12 @@ Kind = Literal["sparse", "heavy_tail"]
 
 
 def draw(kind: str, d: int, k: int, count: int, seed: int, first: int = 0) -> Signals:
-    """Draw signals of a kind. Signal t depends on the other arguments only, not on how many are drawn with it.
+    """Draw signals of a kind, (count, d), with the numbers first, ..., first + count - 1.
 
-    Arguments:
-        kind: the kind of signals.
-            sparse: k entries N(0, 1) at random places, plus N(0, 0.05²) in every entry (tang2021 Appendix C).
-            heavy_tail: independent entries with Student's t distribution with 2 degrees of freedom: none is zero, and
-                a few large ones dominate.
-        d: number of entries.
-        k: number of nonzeros of a sparse signal.
-        count: number of signals.
-        seed: root of all randomness.
-        first: number of the first signal.
-
-    Returns:
-        Signals first, ..., first + count - 1, of shape (count, d).
-
-    Raises:
-        ValueError: for an unknown kind, or unless 1 <= k <= d for sparse signals.
+    Signal t depends on the other arguments only, not on `count`. `sparse` signals have k entries N(0, 1) at random
+    places, plus N(0, 0.05²) in every entry (tang2021 Appendix C). `heavy_tail` signals have independent entries with
+    Student's t distribution with 2 degrees of freedom: none is zero, and a few large entries dominate. Raises
+    ValueError for an unknown kind, or unless 1 <= k <= d for sparse signals.
     """
     choose("signals", kind, get_args(Kind))
     if kind == "sparse":
@@ -42,13 +30,8 @@ def draw(kind: str, d: int, k: int, count: int, seed: int, first: int = 0) -> Si
 
 
 def draw_sparse(d: int, k: int, count: int, seed: int, first: int = 0, *, noise: float = 0.0) -> Signals:
-    """Draw signals with k entries N(0, 1) at random places, plus N(0, noise²) in every entry.
-
-    Arguments and result are those of `draw`; `noise` is a standard deviation, and with 0 all other entries are 0.
-
-    Raises:
-        ValueError: unless 1 <= k <= d and noise >= 0.
-    """
+    """Draw signals with k entries N(0, 1) at random places, plus N(0, noise²) in every entry. Arguments and result are
+    those of `draw`; with noise = 0 all other entries are 0. Raises ValueError unless 1 <= k <= d and noise >= 0."""
     if not 1 <= k <= d:
         raise ValueError(f"number of nonzeros k={k} must satisfy 1 <= k <= d={d}")
     if not noise >= 0:

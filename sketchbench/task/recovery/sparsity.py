@@ -1,4 +1,4 @@
-"""Facts about sparse approximations on which tang2021's convergence theorem rests."""
+"""Facts about sparse approximations that underlie tang2021's convergence theorem."""
 
 import logging
 from dataclasses import dataclass
@@ -23,28 +23,21 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 class Sparsity(Checked):
     """Measures three ratios of vectors x that never exceed 1 if the facts are true.
 
-    Rows for each kind of vectors (`case`, see `vectors`): the mean ratio, and for how many vectors it exceeds the bound
-        1:
+    Rows for each kind of vectors (`case`, see `vectors`): the mean ratio, and the number of vectors above the bound 1:
         tail: 2√k ‖x - x^[k]‖₂ / ‖x‖₁, for a random k.
         sparsity: sp(x) = ‖x‖₁² / (‖x‖₂² d).
         concavity: sp(x) / sp(Tx), where T moves two magnitudes closer together. Majorisation is a sequence of such
             transfers, so that the ratio never exceeds 1 if sp is Schur-concave.
-
-    Arguments:
-        trials: number of vectors of each kind.
-        length: d, entries of a vector.
     """
 
     seed: int
-    trials: Several
-    length: Several
+    trials: Several  # number of vectors of each kind
+    length: Several  # d, entries of a vector
 
     def run(self) -> list[Row]:
-        """Draw the vectors, and measure; returns three rows for each kind."""
         return [row for kind in KINDS for row in self._rows(kind)]
 
     def _rows(self, kind: Kind) -> list[Row]:
-        """The rows of one kind of vectors."""
         random = seeds.generator(self.seed, data="sparsity", d=self.length, kind=kind)
         x = vectors(kind, self.trials, self.length, random)
         counts = random.integers(1, self.length, self.trials, endpoint=True)
@@ -59,20 +52,13 @@ class Sparsity(Checked):
 
 
 def vectors(kind: Kind, count: int, d: int, random: np.random.Generator) -> Vectors:
-    """Draw vectors of a kind, none of them zero.
+    """Draw vectors of a kind, none of them zero, (count, d).
 
-    Arguments:
-        kind: the kind of entries.
-            normal, cauchy: independent entries with that distribution.
-            sparse: a random number of normal entries at random places, the others 0.
-            equal: a random number of ones at random places, the others 0, which attain the bound of the tail.
-            powers: 1, c, c², ... for a random c between 0.1 and 1.
-        count: number of vectors.
-        d: number of entries.
-        random: the generator.
-
-    Returns:
-        Vectors of shape (count, d).
+    Kinds:
+        normal, cauchy: independent entries with that distribution.
+        sparse: a random number of normal entries at random places, the others 0.
+        equal: a random number of ones at random places, the others 0, which attain the bound of the tail.
+        powers: 1, c, c², ... for a random c between 0.1 and 1.
     """
     if kind == "normal":
         return random.standard_normal((count, d))
@@ -86,15 +72,8 @@ def vectors(kind: Kind, count: int, d: int, random: np.random.Generator) -> Vect
 
 
 def move_closer(x: Vectors, random: np.random.Generator) -> Vectors:
-    """Move two random magnitudes of each vector closer together, with their sum unchanged.
-
-    Arguments:
-        x: vectors of shape (count, d), d >= 2.
-        random: the generator of places and distances.
-
-    Returns:
-        The magnitudes of the results, (count, d); x is not changed.
-    """
+    """Move two random magnitudes of each vector (count, d), d >= 2, closer together, with their sum unchanged. Returns
+    the magnitudes of the results, (count, d); x is not changed."""
     closer, rows = abs(x), np.arange(len(x))
     one, other = random.permuted(np.tile(np.arange(x.shape[1]), (len(x), 1)), axis=1)[:, :2].T
     share = random.uniform(0, 1, len(x))

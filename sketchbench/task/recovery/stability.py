@@ -27,9 +27,9 @@ WORST = "worst"
 class Stability(Checked):
     """Measures the error of recovering x + tail from y = Φ(x + tail) + w, for k-sparse x of norm 1.
 
-    All signals go through one operator Φ. Either the tail or the noise w is zero; the other one has the norm `amount`.
-    Its direction is random, or worse (case `worst`): the sketch of an error in the entries of x as noise, and k equal
-    entries as a tail. tang2021 Lemma 2 gives no constants, so that the bound of an error is the amount, without one.
+    All signals go through one operator Φ. Either the tail or the noise w is zero; the other has the norm `amount`. Its
+    direction is random, or worse (case `worst`): as noise the sketch of an error in the entries of x, and as tail k
+    equal entries. tang2021 Lemma 2 gives no constants, so that the bound of an error is the bare amount.
 
     Rows for each amount and case:
         noise_error: mean of ‖x - x̂‖₂ with noise; bound: the amount.
@@ -40,27 +40,21 @@ class Stability(Checked):
     One row for the operator:
         isometry: mean and maximum of δ_S (see `task.isometry`) over `SUPPORTS` random supports S of 4k coordinates, a
             lower limit of the δ_4k that the lemma assumes to be small.
-
-    Arguments:
-        trials: number of signals for each amount.
-        k: nonzeros of a signal, and entries that are recovered.
-        amounts: norms of noise and tail.
     """
 
     family: Family
     recovery: MakeRecovery
     kernels: Kernels
     seed: int
-    trials: Several
-    k: Count
-    amounts: NonEmptyList[Positive]
+    trials: Several  # number of signals for each amount
+    k: Count  # nonzeros of a signal, and recovered entries
+    amounts: NonEmptyList[Positive]  # norms of noise and tail
 
     def run(self) -> list[Row]:
-        """Recover all signals; returns ten rows for each amount, and one. Raises ValueError for k > d."""
+        """Recover all signals; return ten rows for each amount, and one. Raises ValueError for k > d."""
         return list(self._rows())
 
     def _rows(self) -> Iterator[Row]:
-        """The rows, each after its recovery."""
         d, b = self.family.d, self.family.b
         sketch = trials.fixed_operator(self.family, self.kernels, self.seed, "stability")
         recovery = self.recovery(k=self.k)

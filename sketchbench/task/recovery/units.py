@@ -18,34 +18,26 @@ SAME = 1e-9  # a difference of two relative errors that rounding can explain
 
 @dataclass(frozen=True)
 class Units(Checked):
-    """Measures how the relative error of a recovery changes if all signals are multiplied by 2^exponent, a change of
-    unit.
-
+    """Measures the change of a recovery's relative error if all signals are multiplied by 2^exponent, a change of unit.
     All signals are sparse with noise, and go through one operator.
 
     Rows:
         relative_error, by `unit` (1 or 2^exponent): mean of ‖x - x̂‖² / ‖x‖².
         change, by `unit` (also as `case`): mean absolute difference of a signal's relative errors in this unit and in
-            the unit 1, and for how many signals it exceeds the bound 1e-9, which is for rounding.
-
-    Arguments:
-        trials: number of signals.
-        k: large entries of a signal, and entries that are recovered.
-        noise: standard deviation of the noise in every entry of a signal.
-        exponents: binary logarithms of the units.
+            the unit 1, and the number of signals for which it exceeds the bound 1e-9 for rounding.
     """
 
     family: Family
     recovery: MakeRecovery
     kernels: Kernels
     seed: int
-    trials: Several
-    k: Count
-    noise: NonNegative
-    exponents: NonEmptyList[int]
+    trials: Several  # number of signals
+    k: Count  # large entries of a signal, and recovered entries
+    noise: NonNegative  # standard deviation of the noise in every entry of a signal
+    exponents: NonEmptyList[int]  # binary logarithms of the units
 
     def run(self) -> list[Row]:
-        """Recover the signals in each unit; returns the rows. Raises ValueError for k > d."""
+        """Recover the signals in each unit; return the rows. Raises ValueError for k > d."""
         sketch = trials.fixed_operator(self.family, self.kernels, self.seed, "units")
         recovery = self.recovery(k=self.k)
         x = signals.draw_sparse(self.family.d, self.k, self.trials, self.seed, noise=self.noise)

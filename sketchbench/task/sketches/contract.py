@@ -23,7 +23,7 @@ KEYS = 1000  # random keys, in the search for repeated operators
 APPLICATIONS = 8  # of a stack to all probes at a time
 LATE = (2**24, 2**31 - 10, 2**32 - 20)  # numbers of operators near the largest float32, int32 and uint32 integers
 BEYOND = 20  # operators tested from each of these numbers on
-PAIRED = 2**24  # entries of the operators that are tested for independence at a time
+PAIRED = 2**24  # entries of the operators tested for independence at a time
 LARGE = 512  # entries beyond which two random operators are never equal by chance
 QUANTITIES = ("linearity", "transpose", "projection", "precision")
 
@@ -32,9 +32,10 @@ QUANTITIES = ("linearity", "transpose", "projection", "precision")
 class Contract(Checked):
     """Tests at many sizes whether a sketch family keeps what all measurements rely on.
 
-    Rows that count broken operators, with errors in units of what rounding can explain; bound: 1:
+    Rows that count broken operators, with errors in units of rounding; bound: 1:
 
-        linearity: R and Rᵀ are linear, whatever else is in the batch; repeated calls agree; arguments are not changed.
+        linearity: R and Rᵀ are linear, for any other vectors in the batch; repeated calls agree; arguments are
+            unchanged.
         transpose: ⟨Rx, y⟩ = ⟨x, Rᵀy⟩, and the dense matrix and SciPy's operator agree with R.
         projection: `project` is `desketch` of `sketch`; `padded`, `with_workspace` and `sketch_sparse` agree with R.
         precision: float32 input gives the results of float64, in float32.
@@ -47,39 +48,33 @@ class Contract(Checked):
     Rows that count repeated operators:
 
         bit_repeats: for each bit of the key, the share of operators that stay the same if the bit changes; bound: 1/2.
-        stack_repeats, key_repeats: operators that equal an earlier one of the same stack, or of another key; left out
-            for a family with so few operators that some are equal by chance.
+        stack_repeats, key_repeats: operators equal to an earlier operator of the same stack, or of another key; left
+            out for a family with so few operators that some are equal by chance.
 
-    Means of the product of the two standardised features that are most dependent, chosen on other operators; exact: 0,
-    for independent operators (see `sketchbench.sketch.contract.independence`):
+    Means of the product of the two most dependent standardised features, chosen on other operators; exact: 0, for
+    independent operators (see `sketchbench.sketch.contract.independence`):
 
         stack_dependence: of two operators of one stack.
         key_dependence: of operators of neighbouring keys.
         bit_dependence: of operators of keys that differ in one bit.
             For a family that is not random, these rows have the share of operators that differ from the first.
 
-    Means of quantities whose expectation follows from E[RᵀR] = I, the most violated ones by the first half of the
-    operators, measured on the second half; exact: the expectation:
+    Means of quantities whose expectation follows from E[RᵀR] = I, the most violated by the first half of the operators,
+    measured on the second half; exact: the expectation:
 
         gram: by `case`, an entry of RᵀR, ‖Ru‖² in a direction u, and the mean of the diagonal of RᵀR.
 
-    Sizes that the family refuses (by any ValueError) are left out.
-
-    Arguments:
-        sizes: pairs [d, b] beside the family's own size. The first one that the family takes gets most of the
-            operators.
-        operators: the number of operators at that size.
-        fewer: the most operators at each other size.
-        rate: the probability of a broken operator that is to be excluded.
+    Sizes that the family refuses (by any ValueError) are left out. The first of the `sizes` that it takes is the main
+    size.
     """
 
     family: Family
     kernels: Kernels
     seed: int
-    sizes: NonEmptyList[NonEmptyList[Count]]
-    operators: Several
-    fewer: Several
-    rate: Share
+    sizes: NonEmptyList[NonEmptyList[Count]]  # pairs [d, b] beside the family's own size
+    operators: Several  # the number of operators at the main size
+    fewer: Several  # the most operators at each other size
+    rate: Share  # the probability of a broken operator that is to be excluded
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -88,7 +83,6 @@ class Contract(Checked):
                 raise ValueError(f"sizes={size} must be a pair [d, b]")
 
     def run(self) -> list[Row]:
-        """Test all sizes; returns the rows on single operators, on independence, and on bias."""
         subjects = list(self._subjects())
         return [*self._operators(subjects), *self._independence(subjects), *self._gram(subjects)]
 
@@ -103,14 +97,13 @@ class Contract(Checked):
             yield Subject(family, self.kernels, key)
 
     def _count(self, subject: Subject, main: bool, share: int = 1) -> int:
-        """The number of operators at a size; `share` divides it at other sizes than the main one."""
+        """The number of operators at a size; `share` divides it at all sizes but the main one."""
         fits = trials.WORKSPACE // (subject.d * subject.b)
         if main:
             return min(self.operators, max(self.fewer, 2 * fits))
         return max(2 * ALONE, min(self.fewer, self.operators, fits) // share)
 
     def _operators(self, subjects: list[Subject]) -> Iterator[Row]:
-        """The rows that count operators."""
         worst: dict[str, list[tuple[Subject, Floats]]] = {name: [] for name in (*QUANTITIES, "sameness")}
         for subject in subjects:
             main = subject is subjects[0]
@@ -134,7 +127,6 @@ class Contract(Checked):
             yield Row(f"{name}_rate", bound=self.rate).counted(int((values > 1).sum()), len(values))
 
     def _independence(self, subjects: list[Subject]) -> Iterator[Row]:
-        """The rows about operators of different numbers and keys."""
         subject, random = subjects[0], self.family.random
         pairs = max(2, min(self.operators // 5, PAIRED // (subject.d * subject.b)))
         if not random:
@@ -167,7 +159,7 @@ class Contract(Checked):
             yield Row(f"{kind}_repeats", **_size(large)).exceedances(repeats, 0.5)
 
     def _no_randomness(self, subject: Subject, pairs: int) -> Iterator[Row]:
-        """The rows of a family that is not random, all of whose operators must be equal."""
+        """The rows of a family that is not random: all its operators must be equal."""
         wanted = subject.matrices(subject.key, 1)
         changed = [key for key, _ in independence.key_changes(subject.key)]
         parts = {
@@ -192,11 +184,9 @@ class Contract(Checked):
 
 
 def _size(subject: Subject) -> dict[str, int]:
-    """The columns with the size of a subject."""
     return {"d": subject.d, "b": subject.b}
 
 
 def _dependence(kind: str, found: Dependence) -> Row:
-    """The row with the mean product of the most dependent pair of features."""
     values = np.nan_to_num(np.clip(found.products, -MOST, MOST))
     return Row(f"{kind}_dependence", case=found.where, exact=0.0).mean(values)

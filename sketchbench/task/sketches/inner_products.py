@@ -20,24 +20,23 @@ FACTORS = {"unnamed": 2.0}  # the factor of the threshold that a reading allows,
 
 @dataclass(frozen=True)
 class InnerProducts(Checked):
-    """Measures M, the largest |⟨R_i, R_j⟩| of two different columns of R, with a fresh R in every trial.
+    """Measures M, the largest |⟨R_i, R_j⟩| of two different columns of R, with a fresh R in every trial. Raises
+    ValueError for d = 1, since there are no two columns.
 
     Rows:
-        largest: mean of M; for a family with a sure upper bound of M, that bound, and in how many trials M exceeds it.
+        largest: mean of M; for a family with a sure upper bound of M, that bound, and the number of trials that exceed
+            it.
         scaled: mean of M √b / √(log d), which stays bounded as d and b grow if M scales like √(log d / b).
-        exceedance, by reading of the lemma (`case`) and δ: in how many trials M reaches the lemma's `threshold`; bound:
-            2δ, the probability that the lemma allows.
-        constant, by reading and δ: the (1 - 2δ)-quantile of M over the threshold, which is the smallest factor of the
-            threshold at which the lemma would hold; mean over 50 batches of trials, left out if 2δ of a batch is less
-            than one trial. Bound: 1, or 2 for the reading `unnamed`, which leaves a factor open: the factor of the
-            lemma's proof, since √(2 log(2n²/δ)) <= 2 √(log(n/δ)) for δ <= 1/2.
+        exceedance, by reading of the lemma (`case`) and δ: the number of trials in which M reaches the lemma's
+            `threshold`; bound: 2δ, the lemma's probability.
+        constant, by reading and δ: the (1 - 2δ)-quantile of M over the threshold, the smallest factor of the threshold
+            at which the lemma would hold; mean over 50 batches of trials, left out if 2δ of a batch is less than one
+            trial. Bound: 1, or 2 for the reading `unnamed`, which leaves a factor open: the factor of the lemma's
+            proof, since √(2 log(2n²/δ)) <= 2 √(log(n/δ)) for δ <= 1/2.
 
     Arguments:
         trials: number of operators.
         deltas: failure probabilities δ.
-
-    Raises:
-        ValueError: for d = 1, since there are no two columns.
     """
 
     family: Family

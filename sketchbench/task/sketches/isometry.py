@@ -18,30 +18,24 @@ KINDS = 3  # kinds of supports
 
 @dataclass(frozen=True)
 class Isometry(Checked):
-    """Measures how much R changes the norm of sparse vectors: δ_S, the largest |‖Rx‖² - 1| of unit vectors x on a
-    support S. The restricted isometry constant δ_k is the largest δ_S of all supports of k coordinates.
+    """Measures how much R changes the norm of sparse vectors.
 
-    Every trial has a fresh R and three supports of k coordinates: random ones, a block, and an arithmetic progression
-    over all d, which rows of a transform that are not random enough can't tell apart.
+    δ_S is the largest |‖Rx‖² - 1| of unit vectors x on a support S. The restricted isometry constant δ_k is the largest
+    δ_S of all supports of k coordinates. Every trial has a fresh R and three supports of k coordinates: a random
+    support, a block, and an arithmetic progression over all d, which poorly randomised rows of a transform can't tell
+    apart. Raises ValueError for k > d.
 
     Rows:
         isometry: mean of δ_S of random supports; bound: the formula of tang2021 Proposition 1, with the constant 1, as
             the paper gives none.
         constant: mean of the largest of the three δ_S over that formula, a lower bound of its constant.
-
-    Arguments:
-        trials: number of operators.
-        k: number of coordinates in a support.
-
-    Raises:
-        ValueError: for k > d.
     """
 
     family: Family
     kernels: Kernels
     seed: int
-    trials: Several
-    k: Count
+    trials: Several  # number of operators
+    k: Count  # number of coordinates in a support
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -49,7 +43,6 @@ class Isometry(Checked):
             raise ValueError(f"number of nonzeros k={self.k} must satisfy k <= d={self.family.d}")
 
     def run(self) -> list[Row]:
-        """Measure δ_S from the eigenvalues of R_SᵀR_S; returns the two rows."""
         d, b = self.family.d, self.family.b
         key = seeds.key(self.seed, task="isometry", family=repr(self.family))
         random = seeds.generator(self.seed, data="supports", d=d, k=self.k)

@@ -33,13 +33,13 @@ class Moments(Checked):
         exact_constant: b times the exact variance, a value without randomness, if it and a claimed a are known; bound:
             the claimed a.
 
-    For an unbiased R, E[(gᵀRᵀRh)²] - (gᵀh)² = E[(gᵀRᵀRh - gᵀh)²]. The right side is measured, as it varies much less,
-    and also detects bias.
+    For an unbiased R, E[(gᵀRᵀRh)²] - (gᵀh)² = E[(gᵀRᵀRh - gᵀh)²]. The right side is measured: it varies much less, and
+    also detects bias.
 
     Arguments:
         trials: number of operators.
         pairs: names of `vectors.pair`; `roaming_spike` is g = h, a basis vector at a random coordinate in each trial;
-            `worst` is the pair that `worst_pair` finds for the family, with other operators than the measured ones.
+            `worst` is the pair that `worst_pair` finds for the family, with other operators than the measured.
     """
 
     family: Family
@@ -50,7 +50,6 @@ class Moments(Checked):
     pairs: NonEmptyList[Literal[vectors.Pair, "roaming_spike", "worst"]]
 
     def run(self) -> list[Row]:
-        """Draw the operators, and measure; returns two or three rows for each pair."""
         d, b, known, xp = self.family.d, self.family.b, self.known, self.kernels.xp
         fixed = [name for name in self.pairs if name != ROAMING]
         pairs = [self._pair(name) for name in fixed]
@@ -105,8 +104,7 @@ class Moments(Checked):
         return total / len(places)
 
     def _rows(self, name: str, products: NDArray[np.float64], inner: float, moment: float | None) -> list[Row]:
-        """The rows of a pair, from the products gᵀRᵀRh (trials,), `inner` gᵀh, and the exact second moment, if
-        known."""
+        """The rows of a pair, from the products gᵀRᵀRh (trials,), `inner` gᵀh, and the exact second moment or None."""
         b, claimed = self.family.b, self.known.embedding_constant
         exact = None if moment is None else b * (moment - inner**2)
         constant = Row("embedding_constant", case=name, exact=exact, bound=claimed)

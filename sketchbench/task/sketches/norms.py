@@ -19,8 +19,8 @@ class Norms(Checked):
     """Measures the squared norm of RᵀRh for unit vectors h, with a fresh R in every trial.
 
     Row for each h (`case`):
-        squared_norm: mean of ‖RᵀRh‖²; exact: its expectation, if it is known; bound: 1 + a d/b (song2023
-            Theorem 4.2(4)), if the family's config claims an embedding constant a.
+        squared_norm: mean of ‖RᵀRh‖²; exact: its expectation, if known; bound: 1 + a d/b (song2023 Theorem 4.2(4)), if
+            the family's config claims an embedding constant a.
 
     Arguments:
         trials: number of operators.
@@ -35,7 +35,6 @@ class Norms(Checked):
     pairs: NonEmptyList[vectors.Pair]
 
     def run(self) -> list[Row]:
-        """Draw the operators, and measure; returns one row for each h."""
         d, b = self.family.d, self.family.b
         h = np.array([vectors.pair(name, d, self.seed)[1] for name in self.pairs])
         key = seeds.key(self.seed, task="norms", family=repr(self.family))

@@ -1,4 +1,4 @@
-"""The singular values of sketches, which determine what an attacker sees of a gradient."""
+"""The singular values of sketches, which determine an attacker's view of a gradient."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,31 +24,26 @@ class Spectrum(Checked):
     """Measures the singular values of Rᵀ, of shape (d, b), with a fresh R in every trial.
 
     γ₁ is the smallest and γ₂ = ‖R‖ the largest singular value (song2023 Theorem 7.8). For some families their means are
-    known exactly, for others there are only bounds.
+    known exactly, for others there are only bounds. Raises ValueError for b > d, or a sketch whose config states no
+    spectrum.
 
     Rows:
         norm (case `printed`): mean of γ₂; exact: 1, the value of song2023 Appendix M for typical sketches.
         norm (case `derived`): mean of γ₂; exact or bound: its expectation, or the bound of it, as derived here.
         gamma_1: mean of γ₁; exact: its expectation, if it is known and can be judged.
-        gamma_1_missing: for a family with only a lower bound of E γ₁, mean of that bound less γ₁; bound: 0.
+        gamma_1_missing: for a family with only a lower bound of E γ₁, mean of that bound minus γ₁; bound: 0.
         deficient: share of the draws whose rank is below b; exact: its probability, if it can be judged.
-        lost_rows: the largest b less the rank of R, and in how many draws it is at least 1 (bound: 0.5).
+        lost_rows: the largest b minus the rank of R, and the number of draws in which it is at least 1 (bound: 0.5).
 
     γ₁ and `deficient` can be judged if at least 25 draws of deficient rank, and as many of full rank, are expected, and
     γ₁ also if no deficient rank is possible.
-
-    Arguments:
-        trials: number of operators.
-
-    Raises:
-        ValueError: for b > d, or a sketch whose config states no spectrum.
     """
 
     family: Family
     known: Known
     kernels: Kernels
     seed: int
-    trials: Several
+    trials: Several  # number of operators
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -70,7 +65,7 @@ class Spectrum(Checked):
         return list(self._rows(expected, np.concatenate(values), self.family.b - np.concatenate(ranks)))
 
     def _rows(self, expected: ExpectedSpectrum, values: NDArray[np.float64], lost: NDArray[np.int64]) -> Iterator[Row]:
-        """The rows, from the singular values (trials, b) in ascending order, and b less the rank (trials,)."""
+        """The rows, from the singular values (trials, b) in ascending order, and b minus the rank (trials,)."""
         smallest, norm = values[:, 0], values[:, -1]
         judged = self.trials * min(expected.deficient, 1 - expected.deficient) >= EXPECTED
         settled = expected.exact and (judged or expected.deficient == 0)

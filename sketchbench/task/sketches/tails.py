@@ -1,4 +1,4 @@
-"""The tail of the error |gᵀRᵀRh - gᵀh|: how often it is large."""
+"""The tail of the error |gᵀRᵀRh - gᵀh|: the frequency of large errors."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,15 +24,15 @@ class Tails(Checked):
     """Measures the error |gᵀRᵀRh - gᵀh| for pairs of unit vectors (g, h), with a fresh R in every trial.
 
     Rows for each pair (`case`):
-        exceedance, by lemma and δ: in how many trials the error reaches the lemma's `threshold`; bound: 2δ, the
-            probability that the lemma allows.
-        constant, by lemma and δ: the (1 - 2δ)-quantile of the error over the lemma's threshold, which is the smallest
-            factor of the threshold at which the lemma would hold; bound: 1. The mean over 50 batches of trials; left
-            out if 2δ of a batch is fewer than 10 trials.
-        largest_error, by lemma, for lemmas whose threshold no draw may exceed: mean error, and in how many trials it
-            exceeds the threshold, which is the bound.
-        tail: in how many trials the error reaches each of `points` thresholds from 0.02 to 1 + d/b, the largest error
-            that unbiased sampling of coordinates can make.
+        exceedance, by lemma and δ: the number of trials in which the error reaches the lemma's `threshold`; bound: 2δ,
+            the lemma's probability.
+        constant, by lemma and δ: the (1 - 2δ)-quantile of the error over the lemma's threshold, the smallest factor of
+            the threshold at which the lemma would hold; bound: 1. The mean over 50 batches of trials; left out if 2δ of
+            a batch is fewer than 10 trials.
+        largest_error, by lemma, for lemmas whose threshold no draw may exceed: mean error, and the number of trials in
+            which it exceeds the threshold, which is the bound.
+        tail: the number of trials in which the error reaches each of `points` thresholds from 0.02 to 1 + d/b, the
+            largest error that unbiased sampling of coordinates can make.
 
     Arguments:
         trials: number of operators.
@@ -51,7 +51,6 @@ class Tails(Checked):
     points: Natural
 
     def run(self) -> list[Row]:
-        """Draw the operators, and measure; returns the rows of each pair in turn."""
         d = self.family.d
         pairs = [vectors.pair(name, d, self.seed) for name in self.pairs]
         g, h = (self.kernels.asarray(np.array(side)) for side in zip(*pairs, strict=True))
@@ -65,7 +64,6 @@ class Tails(Checked):
         return [row for index, name in enumerate(self.pairs) for row in self._rows(name, measured[:, index])]
 
     def _rows(self, name: str, errors: NDArray[np.float64]) -> Iterator[Row]:
-        """All rows of one pair, from its errors (trials,)."""
         d, b = self.family.d, self.family.b
         for lemma, threshold in self.known.tails.items():
             for delta in self.deltas:

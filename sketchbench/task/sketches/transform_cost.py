@@ -16,39 +16,32 @@ from sketchbench.measure.cost import count_operations, exponents, time_in_turns
 from sketchbench.measure.row import MEDIAN, Row
 
 log = logging.getLogger(__name__)
-BETWEEN = 1.5  # exponents below it are nearer to that of d log d than to 2, that of a dense product
+BETWEEN = 1.5  # smaller exponents are nearer to that of d log d than to 2, that of a dense product
 Sizes = Annotated[list[Annotated[int, Range(2)]], NonEmpty]
 Work = dict[str, Callable[[], Any]]
 
 
 @dataclass(frozen=True)
 class TransformCost(Checked):
-    """Measures transforms of one vector of d entries: `hadamard`, `cosine`, and `dense`, the product with a stored
-    matrix.
+    """Measures transforms of one vector of d entries: `hadamard`, `cosine`, and `dense`, the product with a matrix. The
+    matrix is stored. Raises ValueError for a size that is not a power of two.
 
     Rows by transform (`case`):
         operations, by `d`: arithmetic operations of one transform, counted in the NumPy kernel, which has the same
             algorithm as the other backends; not for `cosine`, as SciPy's code is compiled.
         operations_exponent: the slope of log operations over log d; bound: 3/2.
         seconds, by `d`: run time of one transform, the median of the repetitions.
-        seconds_exponent: in how many repetitions the slope of log seconds over log d is above 3/2; bound: 1/2, for a
+        seconds_exponent: the number of repetitions with a slope of log seconds over log d above 3/2; bound: 1/2, for a
             probability.
-        slower, by `d`: in how many repetitions the transform takes no less time than the cosine transform; bound: 1/2.
-
-    Arguments:
-        sizes: values of d for `hadamard` and `cosine`, powers of two.
-        dense: values of d for `dense`, and for the cosine transform beside it, powers of two.
-        repetitions: of each measurement of time.
-
-    Raises:
-        ValueError: for a size that is no power of two.
+        slower, by `d`: the number of repetitions in which the transform is not faster than the cosine transform; bound:
+            1/2.
     """
 
     kernels: Kernels
     seed: int
-    sizes: Sizes
-    dense: Sizes
-    repetitions: Several
+    sizes: Sizes  # values of d for `hadamard` and `cosine`, powers of two
+    dense: Sizes  # values of d for `dense`, and for the cosine transform beside it, powers of two
+    repetitions: Several  # of each measurement of time
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -20,21 +20,9 @@ BATCHES = 50  # of trials: enough for an interval of the mean of their quantiles
 
 
 def blocks(trials: int, size: int, entries: int = WORKSPACE) -> Iterator[tuple[int, int]]:
-    """Split trials into consecutive blocks of at most `entries` array entries each, but at least one trial.
-
-    Logs the progress every few seconds, and at the end.
-
-    Arguments:
-        trials: number of trials, at least 2.
-        size: array entries that one trial needs.
-        entries: array entries of a block, at most.
-
-    Yields:
-        (first, count): the number of a block's first trial, and how many trials it has.
-
-    Raises:
-        ValueError: for fewer than 2 trials, or a number that is no integer.
-    """
+    """Split trials into consecutive blocks of at most `entries` array entries each, but at least one trial. Yields
+    (first, count): a block's first trial, and its number of trials. A trial needs `size` array entries. Logs the
+    progress every few seconds, and at the end. Raises ValueError unless `trials` is an integer >= 2."""
     if not isinstance(trials, int) or trials < 2:
         raise ValueError(f"trials={trials!r} must be an integer >= 2")
     step = max(1, entries // size)
@@ -48,8 +36,7 @@ def blocks(trials: int, size: int, entries: int = WORKSPACE) -> Iterator[tuple[i
 
 
 def batch_quantiles(values: NDArray[np.float64], share: float) -> NDArray[np.float64]:
-    """The `share`-quantile of each of BATCHES batches of the trials' values, (BATCHES,); trials beyond a whole number
-    of batches are left out."""
+    """The `share`-quantile of each of BATCHES batches of values, (BATCHES,); surplus trials are left out."""
     batches = values[: values.size // BATCHES * BATCHES].reshape(BATCHES, -1)
     return np.asarray(np.quantile(batches, share, axis=1, method="higher"))
 
@@ -61,18 +48,14 @@ def shown_rounds(rounds: int, points: int) -> list[int]:
 
 
 def operators(family: Family, key: int, kernels: Kernels, trials: int, vectors: int) -> Iterator[Sketch]:
-    """Draw a fresh operator for every trial, in stacks that fit into a processor's cache, or a GPU's memory.
+    """Draw a fresh operator for every trial, in stacks that fit into a processor's cache, or a GPU's memory. Yields
+    stacks of T operators each, in the order of the trials.
 
     Arguments:
-        family: the distribution that operators are drawn from.
         key: of the operators; operator t depends on the key and on t only, not on the stacks.
-        kernels: the backend.
         trials: number of operators altogether, at least 2.
-        vectors: number of vectors that each operator will be applied to, which limits the size of stacks, as do the
-            d x b entries of a dense operator.
-
-    Yields:
-        Stacks of T operators each, in the order of the trials.
+        vectors: number of vectors for each operator, which limits the size of stacks, as do the d x b entries of a
+            dense operator.
     """
     entries = WORKSPACE if kernels.NAME == "cupy" else CACHED
     for first, count in blocks(trials, max(vectors, family.b) * max(family.d, family.b), entries):
@@ -80,22 +63,13 @@ def operators(family: Family, key: int, kernels: Kernels, trials: int, vectors: 
 
 
 def fixed_operator(family: Family, kernels: Kernels, seed: int, task: str) -> Sketch:
-    """Draw the one operator that a task applies to all its signals, which depends on seed, task and family."""
+    """Draw the one operator that a task applies to all its signals; it depends on seed, task and family."""
     key = seeds.key(seed, task=task, family=repr(family))
     return family.draw(key, kernels=kernels)
 
 
 def sketch_and_desketch(sketch: Sketch, vectors: Array) -> Array:
-    """Sketch and desketch vectors: RᵀRh.
-
-    These are the two steps of a protocol's parties, rather than the shortcut `Sketch.project`. Vectors are not checked
-    for entries that are not finite, as tasks make them.
-
-    Arguments:
-        sketch: a stack of T operators.
-        vectors: h of shape (T, N, d), or (1, N, d) if all operators share them.
-
-    Returns:
-        RᵀRh of shape (T, N, d).
-    """
+    """Sketch and desketch vectors h by a stack of T operators: RᵀRh, (T, N, d). The vectors are (T, N, d), or (1, N, d)
+    if all operators share them. The steps are a protocol's two steps, not the shortcut `Sketch.project`. Vectors are
+    not checked for finite entries, as tasks make them."""
     return sketch.desketch(sketch.sketch(vectors, check_finite=False), check_finite=False)

@@ -16,25 +16,16 @@ Pair = Literal["random", "equal", "spike", "flat", "two_spikes", "disjoint", "gr
 
 
 def pair(name: str, d: int, seed: int) -> tuple[Vector, Vector]:
-    """A pair of test vectors, the same for every family of sketches.
+    """A pair of test vectors, (d,) each, the same for every family of sketches.
 
-    Arguments:
-        name: of the pair.
-            random: independent Gaussian directions.
-            equal: g = h, a Gaussian direction.
-            spike: g = h, the last basis vector.
-            flat: g = h, all entries equal.
-            two_spikes: g = h, the first and the last entry equal, the others 0.
-            disjoint: g is constant on the first half of the entries and 0 on the other, h the reverse; needs d >= 2.
-            gradient: gradients of two clients (see `gradients`); needs d = 640.
-        d: number of entries.
-        seed: root of all randomness.
-
-    Returns:
-        (g, h), each of shape (d,) and norm 1.
-
-    Raises:
-        ValueError: for an unknown name, or a d that the pair can't have.
+    Raises ValueError for an unknown name, or a d that the pair can't have. Names:
+        random: independent Gaussian directions.
+        equal: g = h, a Gaussian direction.
+        spike: g = h, the last basis vector.
+        flat: g = h, all entries equal.
+        two_spikes: g = h, the first and the last entry equal, the others 0.
+        disjoint: g is constant on the first half of the entries and 0 on the other, h the reverse; needs d >= 2.
+        gradient: gradients of two clients (see `gradients`); needs d = 640.
     """
     choose("pair", name, get_args(Pair))
     random = seeds.generator(seed, data="pairs", d=d, pair=name)
@@ -60,18 +51,9 @@ def pair(name: str, d: int, seed: int) -> tuple[Vector, Vector]:
 def gradients(d: int, seed: int) -> tuple[Vector, Vector]:
     """Gradients of two clients in a multinomial logistic regression on the digits data, 64 x 10 weights.
 
-    Each client has a random half of the data. Both gradients are taken at the weights after ten steps of gradient
-    descent with step size 1 on all data, from zero weights, where neither noise nor the start dominates them.
-
-    Arguments:
-        d: number of weights, 640.
-        seed: of the split of the data.
-
-    Returns:
-        The two gradients, each of shape (640,), scaled to norm 1.
-
-    Raises:
-        ValueError: for another d.
+    Returns two gradients of shape (640,), scaled to norm 1. Each client has a random half of the data. Both gradients
+    are taken at the weights after ten steps of gradient descent with step size 1 on all data, from zero weights, where
+    neither noise nor the start dominates them. Raises ValueError unless d is 640.
     """
     data = digits.load()
     features, labels = data.features(data.whole), data.whole.labels
@@ -88,5 +70,4 @@ def gradients(d: int, seed: int) -> tuple[Vector, Vector]:
 
 
 def _unit(v: Vector) -> Vector:
-    """Scale a vector to norm 1."""
     return v / np.linalg.norm(v)

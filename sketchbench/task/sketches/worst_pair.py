@@ -1,4 +1,4 @@
-"""A search for the pair of vectors (g, h) for which gᵀRᵀRh varies most."""
+"""A search for the pair of vectors (g, h) with the largest variation of gᵀRᵀRh."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,29 +11,21 @@ from sketchbench.task.sketches import trials
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
-OPERATORS = 2048  # of the search, at most
+OPERATORS = 2048  # the most operators of the search
 ENTRIES = 2**19  # of all operators' outputs for one vector, which limits the operators for large d
 CROSSED = 64  # basis vectors that are paired with one another
 STEPS = 4  # of ascent
 
 
 def worst_pair(family: Family, kernels: Kernels, seed: int) -> tuple[Vector, Vector]:
-    """The unit vectors (g, h) with the largest E[(gᵀRᵀRh - gᵀh)²] that a search finds.
+    """The unit vectors (g, h), (d,) each, with the largest E[(gᵀRᵀRh - gᵀh)²] that a search finds.
 
     Candidates are two basis vectors, and vectors g = h: a sum of two basis vectors, a block, an arithmetic progression,
     all coordinates (with equal or alternating signs), or a row of a Walsh-Hadamard matrix. A few steps of ascent follow
-    from the best candidate: g moves to Cg, scaled to norm 1, with C = Σ_t (R_tᵀR_t h - h)(R_tᵀR_t h - h)ᵀ; then h
-    likewise, with C of g.
+    from the best candidate: g moves to Cg, scaled to norm 1, with C = Σ_t (R_tᵀR_t h - h)(R_tᵀR_t h - h)ᵀ; then h moves
+    in the same way, with C of g.
 
-    The search draws operators of its own, which are independent of those that measure the pair.
-
-    Arguments:
-        family: of the sketches.
-        kernels: the backend.
-        seed: root of all randomness; the same seed finds the same pair.
-
-    Returns:
-        (g, h), each of shape (d,) and norm 1.
+    The search draws its own operators, independent of those that measure the pair. The same seed finds the same pair.
     """
     search = _Search(family, kernels, seeds.key(seed, task="worst pair", family=repr(family)))
     g, h = search.best()
@@ -48,7 +40,7 @@ def worst_pair(family: Family, kernels: Kernels, seed: int) -> tuple[Vector, Vec
 
 
 class _Search:
-    """A search, whose operators are the same for all vectors."""
+    """A search with the same operators for all vectors."""
 
     def __init__(self, family: Family, kernels: Kernels, key: int) -> None:
         self._family, self._kernels, self._key = family, kernels, key
@@ -68,8 +60,7 @@ class _Search:
         return float(((self._errors(h[None])[:, 0] @ g) ** 2).mean())
 
     def best(self) -> tuple[Vector, Vector]:
-        """The candidate with the largest moment. Two basis vectors are tried at all pairs of up to CROSSED
-        coordinates."""
+        """The candidate with the largest moment. Basis vectors are tried at all pairs of up to CROSSED places."""
         d = self._family.d
         best, pair = -1.0, (np.eye(1, d)[0],) * 2
         places = np.unique(np.linspace(0, d - 1, CROSSED).round().astype(int))
