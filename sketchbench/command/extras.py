@@ -7,7 +7,7 @@ EXTRAS = {
     "torch": ("torch",),
     "workflow": (
         *("PIL", "hydra", "jsonschema", "matplotlib", "networkx", "omegaconf", "pandas", "pooch", "pyarrow"),
-        *("rich", "seaborn", "skimage", "sklearn", "snakemake", "yaml"),
+        *("seaborn", "skimage", "sklearn", "snakemake", "yaml"),
     ),
     "site": ("latex2mathml", "mkdocs"),
     "opacus": ("opacus",),

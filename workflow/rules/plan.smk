@@ -9,7 +9,6 @@ from snakemake.logging import logger
 
 from sketchbench.plan import cluster, makers
 from sketchbench.plan import making as planning
-from sketchbench.plan import progress
 from sketchbench.plan.trained import trained
 from sketchbench.report import frontier, standing
 from sketchbench.base.errors import ConfigError
@@ -81,13 +80,6 @@ def grouped(group):
     return group if cluster.SHORT in workflow.group_settings.group_components else None
 
 
-def slots():
-    """How many jobs there are side by side; it is known only once the graph is there."""
-    if workflow.dryrun:
-        return 0
-    return workflow.cores if workflow.local_exec else workflow.nodes
-
-
 shown = report  # whose name a line of a function can't begin with
 
 
@@ -156,9 +148,6 @@ if workflow.is_main_process:
         raise WorkflowError(str(error)) from None
     for line in REJECTED:
         logger.warning(line)
-    if not workflow.output_settings.verbose:
-        news = {"first": f"first verdicts in {RESULTS}/first/claims.md"}
-        progress.follow(logger, PLAN.seconds_left(), slots, news)
 
 # What a run that uses the user's own code is told about where it is.
 FOLDER = (
