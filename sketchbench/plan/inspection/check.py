@@ -9,10 +9,8 @@ from sketchbench.base.errors import ConfigError, FolderError
 from sketchbench.base.files import display_path
 from sketchbench.base.project import CONF
 from sketchbench.plan.inspection import files
-from sketchbench.plan.inspection.families import SIZES, check_family
 from sketchbench.plan.inspection.findings import Findings
-from sketchbench.plan.inspection.formulas import check_theory
-from sketchbench.plan.inspection.recoveries import check_recovery
+from sketchbench.plan.inspection.methods import SIZES, check_compressor, check_family, check_recovery, check_theory
 from sketchbench.run.config.composition import METHODS, PARTS, compose, frozen, load_method, own_methods
 
 
@@ -78,16 +76,13 @@ def mistakes(method: Method, folder: Path, conf: Path = CONF, overrides: Sequenc
     if size is not None and (not isinstance(size, int) or isinstance(size, bool) or size < 1):
         findings.add("size", f"{size!r} must be an integer >= 1, or one by interpolation, such as ${{d}}")
     elif kind == "compressor":
-        from sketchbench.plan.inspection.compressors import check_compressor
-
         check_compressor(findings, config[kind]["algorithm"])
     else:
-        families = check_family(findings, kind, config_at)
+        family = check_family(findings, kind, config_at)
         if kind == "recovery":
-            check_recovery(findings, config[kind]["algorithm"], families)
+            check_recovery(findings, config[kind]["algorithm"], family)
         else:
-            sizes = [(family.d, family.b) for family in families] or [SIZES[0]]
-            check_theory(findings, config_at(*sizes[0])[kind]["theory"] or {}, sizes)
+            check_theory(findings, config[kind]["theory"] or {})
     return findings.lines
 
 
