@@ -8,6 +8,7 @@ import hashlib
 import json
 import math
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -389,7 +390,8 @@ def do(plan: Plan, folder: Path) -> None:
     for line in plan.check_records():
         print(line, file=sys.stderr)
     path = os.pathsep.join(filter(None, [str(PROJECT), os.environ.get("PYTHONPATH")]))
-    processes = []
+    processes: list[subprocess.Popen[bytes]] = []
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # ends the processes, too
     try:
         for batch in plan.all_batches:
             command = [sys.executable, "-m", "sketchbench", "step", "job", "--receipt", batch.receipt]
