@@ -37,12 +37,12 @@ $(VENV)/ready: pyproject.toml requirements.lock requirements-build.lock requirem
 	$(INSTALL) --editable .
 	touch $@
 
-results: $(VENV)/ready ## run every study at the quick scale, and write reports/
-	@sh workflow/run $(ARGS)
+results: $(VENV)/ready ## run every study at the quick scale, and write reports/; ARGS="--scale smoke": in 2 minutes
+	@python -m sketchbench results $(ARGS)
 
-paper: $(VENV)/ready ## the same at the papers' own sizes: days; goes on where it was stopped, and from kept trainings
+paper: $(VENV)/ready ## the same at the papers' own sizes: days; resumes, also from kept trainings
 	@[ ! -d $(KEPT) ] || python -m sketchbench gather $(KEPT) --scale paper
-	@sh workflow/run --config scale=paper $(ARGS)
+	@python -m sketchbench results --scale paper $(ARGS)
 
 keep: ## keep the records of trainings and attacks that took hours, to be committed: make paper begins with them
 	@mkdir -p $(KEPT) && cd results/paper && \

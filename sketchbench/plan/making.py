@@ -39,7 +39,7 @@ def check_settings(settings: Mapping[str, Any]) -> None:
     load(CONF / "workflow.yaml")  # refuses a key that is there twice, of which Snakemake takes the last one
     validate(settings, "workflow", "settings")
     if settings["only"] and not settings["folder"]:
-        raise ConfigError("only=mine needs folder=DIR as well, the folder of your own methods")
+        raise ConfigError("--only mine needs --folder DIR, the folder of your own methods")
 
 
 def check_kernels(name: str, elsewhere: bool) -> None:
@@ -48,8 +48,8 @@ def check_kernels(name: str, elsewhere: bool) -> None:
     if not elsewhere:
         kernels.usable(name)
     elif name == "auto":
-        remedy = "set kernels=numba, or kernels=cupy where they have GPUs"
-        raise ConfigError(f"kernels=auto can't be decided here, as jobs run on other machines; {remedy}")
+        remedy = "choose --kernels numba, or --kernels cupy if they have GPUs"
+        raise ConfigError(f"--kernels auto is undecided, since jobs run on other machines; {remedy}")
 
 
 def from_settings(settings: Mapping[str, Any], main: bool = True) -> Plan:

@@ -29,7 +29,7 @@ if re.search("[{}]", f"{os.getcwd()}{workflow.basedir}"):
 if "cupy_only" in workflow.global_resources and config["kernels"] != "cupy":
     raise WorkflowError(
         f"this profile is for kernels=cupy, not kernels={config['kernels']};"
-        " add --config kernels=cupy, or take another profile"
+        " add --kernels cupy, or choose another profile"
     )
 
 # Snakemake reads the value of a setting as YAML, without quotes at its ends; the path of a folder is what is written.
