@@ -69,7 +69,7 @@ def test_all_is_taken_once(elsewhere: Path) -> None:
     units = planned().units
     assert len(of("taken", lines)) == len(units) + 2
     (joined,) = of("not needed", lines)
-    assert "its trials are runs of their own here, and taken instead" in joined
+    assert "its trials are separate runs here, and are copied instead" in joined
     for unit in units:
         assert record.read(Path(unit.record), unit.signature).rows == ROWS
     for batch in planned().all_batches:

@@ -12,9 +12,10 @@ from sketchbench.command.group import FOLDER
 from sketchbench.kernels import resolve
 from sketchbench.plan.cost import format_duration
 from sketchbench.plan.inspection.check import check_folder
+from sketchbench.plan.inspection.files import own_methods
 from sketchbench.report.evidence import transfer
 from sketchbench.report.evidence.outcomes import Scale
-from sketchbench.run.config.composition import own_methods, user_folder
+from sketchbench.run.config.composition import user_folder
 
 MODEL = "digits_mlp"
 

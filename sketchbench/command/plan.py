@@ -7,10 +7,8 @@ import click
 
 from sketchbench.command.group import FOLDER
 from sketchbench.plan.cost import format_duration
-from sketchbench.plan.inspection.check import check_folder
 from sketchbench.plan.making import from_settings, settings_with
 from sketchbench.plan.plan import Plan
-from sketchbench.run.config.composition import user_folder
 
 
 def settings(function: Any) -> Any:
@@ -48,11 +46,8 @@ def command(runs: bool, **options: Any) -> None:
 
 
 def plan_of(options: Mapping[str, Any]) -> Plan:
-    """The plan of the workflow's settings and these options; FolderError for mistakes in the user's folder."""
-    chosen = settings_with(options)
-    if folder := user_folder(chosen["folder"]):
-        check_folder(folder)
-    return from_settings(chosen)
+    """Return the plan of the workflow's settings and these options; FolderError for mistakes in the user's folder."""
+    return from_settings(settings_with(options))
 
 
 def study_lines(plan: Plan) -> Iterator[str]:

@@ -113,7 +113,9 @@ def test_a_folder_of_ones_own(reports: Path, capsys: pytest.CaptureFixture[str])
 
 @pytest.mark.usefixtures("reports")
 def test_no_reports_of_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match=r"mine/reports/quick/claims\.csv does not exist; run .* --folder mine --only mine"):
+    with pytest.raises(
+        SystemExit, match=r"mine/reports/quick/claims\.csv does not exist; run .* --folder mine --only mine"
+    ):
         shown(capsys, "S2", "--folder", "mine")
 
 

@@ -15,9 +15,7 @@ from sketchbench.base.errors import ConfigError
 from sketchbench.base.files import FileError, write_text
 from sketchbench.report.figure.catalogue import read_catalogue
 from sketchbench.report.printed.transcription import studies_printed
-from sketchbench.run.config.composition import user_folder
 from sketchbench.run.config.schema import SchemaError
-from sketchbench.plan.inspection.check import check_folder
 
 # Snakemake takes braces for a wildcard, also in the path of a lock or of an environment.
 if re.search("[{}]", f"{os.getcwd()}{workflow.basedir}"):
@@ -42,8 +40,6 @@ try:
     planning.check_settings(config)
     if workflow.is_main_process:
         planning.check_kernels(config["kernels"], config["device"] == "elsewhere")
-        if folder := user_folder(config["folder"]):
-            check_folder(folder)
     PLAN = planning.from_settings(config, main=workflow.is_main_process)
     CATALOGUE = read_catalogue()
     MEASURED = studies_printed()

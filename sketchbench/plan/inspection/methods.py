@@ -4,7 +4,13 @@ Numbers are not judged here. The study `contract` measures whether operators are
 judge the formulas under `theory`.
 """
 
-from collections.abc import Callable, Mapping
+import dataclasses
+import functools
+import importlib
+import inspect
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,8 +18,9 @@ from hydra.utils import instantiate
 
 from sketchbench import kernels
 from sketchbench.base import parameters
-from sketchbench.plan.inspection.findings import Findings
-from sketchbench.plan.inspection.targets import formula, subclass
+from sketchbench.base.errors import blame, message
+from sketchbench.base.files import display_path
+from sketchbench.base.parameters import did_you_mean
 from sketchbench.run.execution import SENSING, family_of
 from sketchbench.sketch.family import Family, SizeError
 from sketchbench.theory.known import ALWAYS
@@ -27,6 +34,57 @@ KEY, STACK, VECTORS = 2**63 + 12345, 4, 3
 MOMENTS = {"second_moment": (("g", "h"), ("b",)), "norm": (("h",), ("b",)), "spectrum": ((), ("d", "b"))}
 SHAPES = ((50, 64), (50,), (4, 2, 3, 3), ())  # of the arrays of an update
 COMPRESSION, TRIALS, CLIENTS = 7, 2, 3
+
+
+class Findings:
+    """The mistakes in one YAML file of a user's folder, in the order in which they are found.
+
+    Arguments:
+        path: the file.
+        folder: the user's folder, whose code is blamed for the errors that it raises.
+    """
+
+    def __init__(self, path: Path, folder: Path) -> None:
+        self.path, self.folder = path, folder
+        self.lines: list[str] = []
+        self.unusable: set[str] = set()  # modules that can't be imported, of which one line is enough
+
+    def add(self, key: str, mistake: str) -> None:
+        """Add the mistake at a key, "" for the whole file: the value, and what it must be. The same line is added
+        once."""
+        line = ": ".join(filter(None, (display_path(self.path), key.lstrip("."), mistake)))
+        if line not in self.lines:
+            self.lines.append(line)
+
+    @contextmanager
+    def running(self, key: str) -> Iterator[None]:
+        """Around a call of the user's code for the value at a key: an error, or SystemExit, is added as a mistake."""
+        try:
+            yield
+        except (Exception, SystemExit) as error:
+            self.add(key, blame(error, self.folder) or message(error))
+
+
+def check_method(
+    findings: Findings, kind: str, config: dict[str, Any], config_at: Callable[[int, int], dict[str, Any]], size: Any
+) -> None:
+    """Add the mistakes of a method's `size`, class, parameters and formulas.
+
+    Arguments:
+        findings: receives the mistakes.
+        kind: `sketch`, `recovery` or `compressor`.
+        config, config_at: the resolved config, at any sizes and at given d and b.
+    """
+    if size is not None and (not isinstance(size, int) or isinstance(size, bool) or size < 1):
+        findings.add("size", f"{size!r} must be an integer >= 1, or an interpolation of one, such as ${{d}}")
+    elif kind == "compressor":
+        check_compressor(findings, config[kind]["algorithm"])
+    else:
+        family = check_family(findings, kind, config_at)
+        if kind == "recovery":
+            check_recovery(findings, config[kind]["algorithm"], family)
+        else:
+            check_theory(findings, config[kind]["theory"] or {})
 
 
 def check_family(findings: Findings, kind: str, config_at: Callable[[int, int], dict[str, Any]]) -> Family | None:
@@ -151,3 +209,122 @@ def check_compressor(findings: Findings, node: Any) -> None:
                 sent = f"{cls.__name__} sends {done.bytes_up} bytes in a round, the limit is {compressor.limit}"
                 findings.add(key, f"{sent}; raise SizeError in `check`, by `needs`")
                 return
+
+
+def subclass(
+    findings: Findings, key: str, node: Any, base: type, *, example: str, given: Collection[str]
+) -> type | None:
+    """The dataclass, derived from `base`, that a node names, whose parameters the node has; None, and mistakes, for
+    anything else.
+
+    Arguments:
+        findings: where mistakes go.
+        key, node: the key in the YAML file, and the value there.
+        example: what a `_target_` there may look like.
+        given: the parameters that a run sets, and the node does not.
+    """
+    cls = _target(findings, key, node, example)
+    if cls is None:
+        return None
+    name = node["_target_"]
+    if not (isinstance(cls, type) and issubclass(cls, base)):
+        findings.add(f"{key}._target_", f"{name} is {_kind(cls)}; it must be a class derived from {base.__name__}")
+    elif missing := sorted(getattr(cls, "__abstractmethods__", ())):
+        findings.add(f"{key}._target_", f"{name} must define {', '.join(missing)}")
+    elif "__dataclass_fields__" not in vars(cls):
+        findings.add(f"{key}._target_", f"{name} must be a dataclass: write @dataclass(frozen=True) above it")
+    elif _has_parameters(findings, key, node, cls, given):
+        return cls
+    return None
+
+
+def formula(
+    findings: Findings,
+    key: str,
+    node: Any,
+    positional: tuple[str, ...],
+    named: tuple[str, ...],
+    wanted: tuple[str, ...] = (),
+) -> Callable[..., Any] | None:
+    """The function that a node names, with the arguments that the node gives it; None, and a mistake, where it can't be
+    called with these further arguments.
+
+    Arguments:
+        findings, key, node: as of `subclass`.
+        positional, named: the names of the arguments of a call.
+        wanted: those that a call has where the function has such parameters.
+    """
+    function = _target(findings, key, node, "my_sketches.second_moment")
+    if function is None:
+        return None
+    name = node["_target_"]
+    if not callable(function):
+        findings.add(f"{key}._target_", f"{name} is {_kind(function)}; it must be a function")
+        return None
+    if node.get("_partial_") is not True:
+        findings.add(key, "it must have `_partial_: true` beside its _target_, since its arguments come later")
+        return None
+    own = {parameter: value for parameter, value in node.items() if parameter not in ("_target_", "_partial_")}
+    try:
+        signature = inspect.signature(function)
+    except ValueError:  # a function of C may have none; the call will tell
+        return functools.partial(function, **own)
+    named += tuple(one for one in wanted if one in signature.parameters and one not in own)
+    call = ", ".join([*positional, *(f"{parameter}=..." for parameter in (*named, *own))])
+    try:
+        signature.bind(*positional, **dict.fromkeys(named), **own)
+    except TypeError as error:
+        findings.add(key, f"{name}{signature} is called as {name.rpartition('.')[2]}({call}): {error}")
+        return None
+    return functools.partial(function, **own)
+
+
+def _target(findings: Findings, key: str, node: Any, example: str) -> Any | None:
+    """The object that the `_target_` of a node names; None, and a mistake, where there is none."""
+    name = node.get("_target_") if isinstance(node, Mapping) else None
+    if not isinstance(name, str) or "." not in name:
+        findings.add(key, f"{node!r} must have a _target_, the name of a module and of an object in it: {example}")
+        return None
+    module, _, attribute = name.rpartition(".")
+    if module in findings.unusable:
+        return None
+    try:
+        loaded = importlib.import_module(module)
+    except (Exception, SystemExit) as error:
+        findings.unusable.add(module)
+        folder = findings.folder
+        if isinstance(error, ModuleNotFoundError) and error.name == module.partition(".")[0]:
+            meant = did_you_mean(error.name, [path.stem for path in folder.glob("*.py")])
+            reason = f"there is no module {error.name} in {folder}{meant}"
+        else:
+            reason = f"can't be imported: {blame(error, folder) or error}"
+        findings.add(f"{key}._target_", f"{name}: {reason}")
+        return None
+    if not hasattr(loaded, attribute):
+        meant = did_you_mean(attribute, vars(loaded))
+        findings.add(f"{key}._target_", f"{name}: there is no {attribute} in {module}{meant}")
+        return None
+    return getattr(loaded, attribute)
+
+
+def _kind(thing: Any) -> str:
+    if not isinstance(thing, type):
+        return f"of the type {type(thing).__name__}"
+    return f"a class derived from {', '.join(base.__name__ for base in thing.__bases__)}"
+
+
+def _has_parameters(findings: Findings, key: str, node: Mapping[str, Any], cls: type, given: Collection[str]) -> bool:
+    """Whether a node has the parameters of a dataclass that have no default, and no unknown ones."""
+    fields = {field.name: field for field in dataclasses.fields(cls) if field.init and field.name not in given}
+    before = len(findings.lines)
+    for name, value in node.items():
+        if name in given:
+            findings.add(f"{key}.{name}", f"{value!r} must be left out, since the run sets it")
+        elif name != "_target_" and name not in fields:
+            known = f"it has {', '.join(fields)}" if fields else "it has none"
+            meant = did_you_mean(name, fields)
+            findings.add(f"{key}.{name}", f"{cls.__name__} has no parameter {name}; {known}{meant}")
+    for name, field in fields.items():
+        if field.default is field.default_factory is dataclasses.MISSING and name not in node:
+            findings.add(key, f"the parameter {name} of {cls.__name__} is missing; write {name}: VALUE below {key}")
+    return len(findings.lines) == before
