@@ -43,7 +43,7 @@ def conf(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def expanded(conf: Path, studies: str, there: dict[str, Table] | None = None, **changes: Any) -> Plan:
     return planning.expand(
-        "quick", studies=studies, conf=conf, tables=lambda _: there or {}, **{"kernels_name": "numpy", **changes}
+        "quick", studies=studies, conf=conf, tables=lambda *_: there or {}, **{"kernels_name": "numpy", **changes}
     )
 
 

@@ -25,6 +25,8 @@ from sketchbench.run.config.composition import Composer, user_folder
 from sketchbench.run.config.schema import SCALES, load, validate
 from sketchbench.run.digest import CodeDigest
 
+FindTables = Callable[[Places, str], Mapping[str, Table]]
+
 
 def settings_with(options: Mapping[str, Any]) -> dict[str, Any]:
     """The workflow's settings (conf/workflow.yaml), overridden by the options of a command that are not None; raises as
@@ -60,24 +62,26 @@ def from_settings(settings: Mapping[str, Any], main: bool = True) -> Plan:
     The `main` process decides on the runs. Its jobs read which tables it found, and raise FileError if they can't."""
     if (user := user_folder(settings["folder"])) and main:
         check_folder(user)
-
-    def tables(places: Places) -> Mapping[str, Table]:
-        if main:
-            return standing.find_tables(Path(places.reports), settings["scale"])
-        return standing.from_json(Path(standing_file(places)))
-
     return expand(
         settings["scale"],
         settings["kernels"],
         settings["seed"],
         settings["studies"],
         user,
-        tables=tables,
+        tables=_find_tables if main else _planned_tables,
         together=settings["together"][settings["scale"]],
         beside=settings["beside"] if settings["only"] else None,
         minutes=settings["minutes"] or None,
         reuse_trials_only=settings["trials"] == "there",
     )
+
+
+def _find_tables(places: Places, scale: str) -> Mapping[str, Table]:
+    return standing.find_tables(Path(places.reports), scale)
+
+
+def _planned_tables(places: Places, _: str) -> Mapping[str, Table]:
+    return standing.from_json(Path(standing_file(places)))
 
 
 def expand(
@@ -90,7 +94,7 @@ def expand(
     conf: Path = CONF,
     together: int | Literal["all", "short"] = 1,
     beside: Methods | None = None,
-    tables: Callable[[Places], Mapping[str, Table]] = lambda _: {},
+    tables: FindTables | None = None,
     minutes: float | None = None,
     reuse_trials_only: bool = False,
 ) -> Plan:
@@ -133,7 +137,7 @@ def expand(
     selection = selection_of([*chosen, *others], conf, own, beside)
     size = together if isinstance(together, int) else RUNS
     expansion = Expansion(plan, user, composer, CodeDigest(), size, selection, cost.read(), minutes)
-    existing = tables(places)
+    existing = tables(places, scale) if tables else {}
     for one in chosen:
         expansion.add(one)
     for one in others:
