@@ -37,12 +37,12 @@ $(VENV)/ready: pyproject.toml requirements.lock requirements-build.lock requirem
 	$(INSTALL) --editable .
 	touch $@
 
-results: $(VENV)/ready ## run every study at the quick scale, and write reports/
-	@sh workflow/run $(ARGS)
+results: $(VENV)/ready ## run every study at the quick scale, and write reports/; ARGS="--scale smoke": in 2 minutes
+	@python -m sketchbench results $(ARGS)
 
-paper: $(VENV)/ready ## the same at the papers' own sizes: days; goes on where it was stopped, and from kept trainings
+paper: $(VENV)/ready ## the same at the papers' own sizes: days; resumes, also from kept trainings
 	@[ ! -d $(KEPT) ] || python -m sketchbench gather $(KEPT) --scale paper
-	@sh workflow/run --config scale=paper $(ARGS)
+	@python -m sketchbench results --scale paper $(ARGS)
 
 # An archive for each study, the same bytes from the same records.
 PACK := tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=a+rX,u+w,go-w --format=gnu

@@ -42,7 +42,9 @@ def conf(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def expanded(conf: Path, studies: str, there: dict[str, Table] | None = None, **changes: Any) -> Plan:
-    return planning.expand("quick", studies=studies, conf=conf, tables=there, **{"kernels_name": "numpy", **changes})
+    return planning.expand(
+        "quick", studies=studies, conf=conf, tables=lambda *_: there or {}, **{"kernels_name": "numpy", **changes}
+    )
 
 
 def made(plan: Plan) -> dict[str, Table]:

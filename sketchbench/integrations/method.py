@@ -8,7 +8,7 @@ from sketchbench.base.parameters import choose
 from sketchbench.base.project import CONF
 from sketchbench.compressor.compressor import At, Compressor, MakeCompressor
 from sketchbench.compressor.message import Layout, byte_limit
-from sketchbench.run.config.composition import load_method, own_methods
+from sketchbench.run.config.composition import load_method
 
 ForLayout = Callable[[Layout], Compressor]
 
@@ -43,6 +43,6 @@ def named(name: str) -> MakeCompressor:
     """The compressor of a file in `conf/compressor`. Raises ConfigError for an unknown name, with the known ones."""
     from hydra.utils import instantiate
 
-    choose("compressor", name, own_methods(CONF)["compressor"])
+    choose("compressor", name, sorted(path.stem for path in (CONF / "compressor").glob("*.yaml")))
     made: MakeCompressor = instantiate(load_method("compressor", name)["algorithm"], _partial_=True)
     return made

@@ -58,4 +58,4 @@ def planned_codes(places: Places) -> dict[str, str]:
     try:
         return dict(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:
-        raise FileError(0, f"{path} can't be read ({error}); start snakemake again, which writes it") from None
+        raise FileError(0, f"{path} can't be read ({error}); run sketchbench results again, which writes it") from None

@@ -47,13 +47,13 @@ def test_a_folder_of_ones_own(tmp_path: Path, name: str) -> None:
             places_of("smoke", folder, apart=True)
     else:
         assert places_of("smoke", folder, apart=True).results == f"{folder}/results/smoke"
-    assert shlex.split(commands.own(folder)) == [f"folder={folder}", "only=mine"]
+    assert shlex.split(commands.own(folder)) == ["--folder", str(folder), "--only", "mine"]
 
 
 STUB = '#!/bin/sh\nprintf "%s\\n" "$*" >> "$LOG"\n'
 TARGETS = {
-    "results": "-m snakemake -n",
-    "paper": "-m snakemake --config scale=paper -n",
+    "results": "-m sketchbench results -n",
+    "paper": "-m sketchbench results --scale paper -n",
     "site": "-m sketchbench site -n",
     "test-site": "-m pytest -p no:xdist -m browser tests/site/browser -n",
     "browser": "tests/site/browser/launch.py",

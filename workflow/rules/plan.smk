@@ -9,7 +9,6 @@ from snakemake.logging import logger
 
 from sketchbench.plan import cluster, makers
 from sketchbench.plan import making as planning
-from sketchbench.plan import progress
 from sketchbench.plan.trained import trained
 from sketchbench.report import frontier, standing
 from sketchbench.base.errors import ConfigError
@@ -19,7 +18,6 @@ from sketchbench.report.printed.transcription import studies_printed
 from sketchbench.run.config import chapters
 from sketchbench.run.config.composition import user_folder
 from sketchbench.run.config.schema import SchemaError
-from sketchbench.plan.inspection.check import check_folder
 
 # Snakemake takes braces for a wildcard, also in the path of a lock or of an environment.
 if re.search("[{}]", f"{os.getcwd()}{workflow.basedir}"):
@@ -31,7 +29,7 @@ if re.search("[{}]", f"{os.getcwd()}{workflow.basedir}"):
 if "cupy_only" in workflow.global_resources and config["kernels"] != "cupy":
     raise WorkflowError(
         f"this profile is for kernels=cupy, not kernels={config['kernels']};"
-        " add --config kernels=cupy, or take another profile"
+        " add --kernels cupy, or choose another profile"
     )
 
 # Snakemake reads the value of a setting as YAML, without quotes at its ends; the path of a folder is what is written.
@@ -44,8 +42,6 @@ try:
     planning.check_settings(config)
     if workflow.is_main_process:
         planning.check_kernels(config["kernels"], config["device"] == "elsewhere")
-        if folder := user_folder(config["folder"]):
-            check_folder(folder)
     PLAN = planning.from_settings(config, main=workflow.is_main_process)
     CATALOGUE = read_catalogue()
     MEASURED = studies_printed()
@@ -80,13 +76,6 @@ def grouped(group):
         # A job goes on where one of its runs fails, as the whole does; Snakemake does not tell it of `keep-going`.
         workflow.execution_settings.keep_going = True
     return group if cluster.SHORT in workflow.group_settings.group_components else None
-
-
-def slots():
-    """How many jobs there are side by side; it is known only once the graph is there."""
-    if workflow.dryrun:
-        return 0
-    return workflow.cores if workflow.local_exec else workflow.nodes
 
 
 shown = report  # whose name a line of a function can't begin with
@@ -157,9 +146,6 @@ if workflow.is_main_process:
         raise WorkflowError(str(error)) from None
     for line in REJECTED:
         logger.warning(line)
-    if not workflow.output_settings.verbose:
-        news = {"first": f"first verdicts in {RESULTS}/first/claims.md"}
-        progress.follow(logger, PLAN.seconds_left(), slots, news)
 
 # What a run that uses the user's own code is told about where it is.
 FOLDER = (
