@@ -31,8 +31,8 @@ Fate = Literal["taken", "refused", "damaged", "not needed"]
 def command(source: Path, dry_run: bool, **options: Any) -> None:
     """Copy records and checkpoints from another machine to results/.
 
-    FOLDER is searched recursively, with its tar archives. Copies files that the current plan needs and that the same code made; files in
-    results/ are never replaced.
+    FOLDER is searched recursively, with its tar archives. Copies files that the current plan needs and that the same
+    code made; files in results/ are never replaced.
 
     \b
     sketchbench gather /mnt/gpu/results --scale paper --dry-run
@@ -82,7 +82,9 @@ class Gathering:
         self._owners = {run.checkpoints_name for run in plan.all_runs}
 
     def look_through(self, folder: Path) -> Iterator[GatherOutcome]:
-        """Copy the records and checkpoints below a folder, in the order of their paths. Tar archives are searched, too; links are skipped.
+        """Copy the records and checkpoints below a folder and in its tar archives, in the order of their paths.
+
+        Links are skipped.
 
         Raises:
             FileError: if a file can't be written here.

@@ -16,7 +16,6 @@ from sketchbench.base.files import FileError, write_text
 from sketchbench.report.figure.catalogue import read_catalogue
 from sketchbench.report.printed.transcription import studies_printed
 from sketchbench.run.config import chapters
-from sketchbench.run.config.composition import user_folder
 from sketchbench.run.config.schema import SchemaError
 
 # Snakemake takes braces for a wildcard, also in the path of a lock or of an environment.
