@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from sketchbench.base.project import git
 from sketchbench.report import seal
 
-COMPARED = ("claims.csv", "claims.md", "claims.seal", "tables")
+COMPARED = ("claims.csv", ":(glob)*.csv", ":(glob)*.md", seal.MANIFEST, "tables")
 
 
 class CommitError(RuntimeError):
@@ -28,7 +28,7 @@ def of_commit(reports: Path, names: Sequence[str] = COMPARED, commit: str = "HEA
     try:
         archive = subprocess.run(command, capture_output=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):
-        raise CommitError(f"git has no {', '.join(names)} of {reports} at {commit}; commit them first") from None
+        raise CommitError(f"git has no {names[0]} with its seal in {reports} at {commit}; commit them first") from None
     with TemporaryDirectory() as folder:
         with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
             tar.extractall(folder, filter="data")
@@ -46,7 +46,7 @@ def other_tables(committed: Path, reports: Path) -> list[str]:
     if lines := [*seal.damages(committed), *seal.damages(reports)]:
         return _with_remedy(lines, reports)
     before, after = (
-        {path.stem: dict(seal.read(path).made_of) for path in (folder / "tables").glob("*.seal")}
+        {study: dict(own.made_of) for study, own in seal.seals(folder / "tables").items()}
         for folder in (committed, reports)
     )
     names = [study for study in sorted(before | after) if before.get(study) != after.get(study)]

@@ -26,10 +26,9 @@ def not_current(reports: Path, releases: Mapping[str, str] | None = None) -> lis
     catalogue = read_catalogue()
     found: dict[str, list[str]] = {}
     for folder in seal.FOLDERS:
-        for place in sorted((reports / folder).glob("*.seal")):
-            own = seal.read(place)
-            for reason in (*_of_code(own, place.stem, catalogue), *_of_releases(own, releases)):
-                found.setdefault(reason, []).append(place.stem)
+        for name, own in seal.seals(reports / folder).items():
+            for reason in (*_of_code(own, name, catalogue), *_of_releases(own, releases)):
+                found.setdefault(reason, []).append(name)
     return [
         f"{reports}: {', '.join(names) if len(names) <= MANY else f'{len(names)} of them'}: {reason}"
         for reason, names in found.items()

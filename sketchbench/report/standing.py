@@ -9,6 +9,7 @@ import csv
 import io
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -93,6 +94,7 @@ def check(
     facts: str,
     claims: Iterable[Path] = (),
     standing: Iterable[str] = (),
+    marks: Path | None = None,
     printed: Printed | None = None,
     frontier: Frontier | None = None,
 ) -> list[str]:
@@ -104,20 +106,20 @@ def check(
         figures: by name.
         facts, claims: what the plan says to the page of claims, and the files of claims and errata.
         standing: the studies whose tables are used as they are.
+        marks: the folder of the reports' marks, see `seal.check`; None if nothing has marks.
         printed, frontier: None where no such report is made.
 
     Returns a line for each damaged file. Raises FileError (an OSError) as `seal.check` does.
     """
-    lines, tables = [], {}
-    for study, manifest in manifests.items():
-        place = folder / "tables" / f"{study}.csv"
-        lines += seal.check([place], table_inputs(json.loads(manifest)), scale)
-        tables[study] = _sum(place)
-    tables |= {study: _sum(folder / "tables" / f"{study}.csv") for study in standing}
+    lines = seal.mend(folder)
 
     def check_report(name: str, suffixes: Sequence[str], made_of: Mapping[str, str]) -> None:
-        lines.extend(seal.check([folder / f"{name}{suffix}" for suffix in suffixes], made_of, scale))
+        files = [folder / f"{name}{suffix}" for suffix in suffixes]
+        lines.extend(seal.check(files, made_of, scale, marks and marks / name))
 
+    for study, manifest in manifests.items():
+        check_report(f"tables/{study}", (".csv",), table_inputs(json.loads(manifest)))
+    tables = {study: _sum(folder / "tables" / f"{study}.csv") for study in (*manifests, *standing)}
     check_report("claims", (".csv", ".md"), claims_inputs(tables, facts, claims))
     if printed:
         own, verdicts = {study: tables[study] for study in printed.studies}, _sum(folder / "claims.csv")
@@ -134,7 +136,7 @@ def check(
 def _sum(path: Path) -> str:
     """The SHA-256 of a report that `seal.check` has found whole; empty where it is to be made."""
     try:
-        return seal.read(seal.beside(path)).files[path.name] if path.is_file() else ""
+        return seal.read(path).files[path.name] if path.is_file() else ""
     except (SealError, KeyError):
         return ""
 
@@ -144,11 +146,9 @@ def find_tables(reports: Path, scale: str) -> dict[str, Table]:
     those that are not. Reads each once."""
     tables = {}
     for path in sorted((reports / "tables").glob("*.csv")):
-        if is_plain(path) and is_plain(seal.beside(path)):
-            try:
+        with suppress(SealError, csv.Error, ValueError):
+            if is_plain(path):
                 tables[path.stem] = _read(path, scale)
-            except (SealError, csv.Error, ValueError):
-                continue
     return tables
 
 
@@ -156,7 +156,7 @@ def _read(path: Path, scale: str) -> Table:
     """A table; ValueError for one that is not whole, or has no column `method`."""
     rows = csv.reader(io.StringIO(seal.content(path, "table", scale).decode("utf-8")))
     place = next(rows, []).index(Column.METHOD)
-    own = seal.read(seal.beside(path))
+    own = seal.read(path)
     made_of = {method: own.made_of.get(method, "") for method in sorted({row[place] for row in rows})}
     return Table(made_of, dict(own.settings))
 
@@ -182,13 +182,13 @@ def check_others(reports: Path, scale: str, planned: Collection[str], standing: 
     Returns a line for each damaged file, one for all tables without seals, and one for all tables of no study at this
     scale. Raises FileError where a damaged file can't be renamed.
     """
-    lines, unsealed, foreign, used = [], [], [], set(standing)
+    lines, unsealed, foreign, used = seal.mend(reports), [], [], set(standing)
     for study in sorted({path.stem for path in (reports / "tables").glob("*.csv")} - set(planned)):
         place = reports / "tables" / f"{study}.csv"
         damaged = seal.check([place], None, scale)
         if damaged:
             lines += damaged
-        elif not seal.beside(place).exists():
+        elif seal.find(place) is None:
             unsealed.append(study)
         elif study not in used:
             foreign.append(study)

@@ -1,15 +1,14 @@
 """The origin of a table: commits and machines behind its records, with their arithmetic and versions. They differ
 between runs of one commit.
 
-So they stand apart, in `tables/origin/STUDY.seal`, a seal that names the table which it is about. Git does not track it
-at the quick scale; it does at the papers' scale, whose records come from many commits and machines.
+`tables/origin` has its own manifest, whose seals name the table's checksum. Git ignores the quick scale's manifest, and
+tracks the manifest of the papers' scale, whose records come from many commits and machines.
 """
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from sketchbench.base.files import write_text
 from sketchbench.report import seal
 from sketchbench.report.seal import Seal
 
@@ -19,8 +18,8 @@ Provenances = Iterable[tuple[str, Mapping[str, Any]]]  # of each record, its met
 
 
 def place(table: Path) -> Path:
-    """The place of the origin of a table."""
-    return seal.beside(table.parent / FOLDER / table.name)
+    """The path by which the origin of a table is sealed; no file is there."""
+    return table.parent / FOLDER / table.name
 
 
 def write(table: Path, scale: str, provenances: Provenances) -> None:
@@ -34,7 +33,7 @@ def write(table: Path, scale: str, provenances: Provenances) -> None:
         versions = sorted(provenance.get("versions", {}).items())
         machines.setdefault("versions", set()).add(", ".join(f"{name} {number}" for name, number in versions))
     about = {"commits": join_values(commits), "machines": join_values(machines, "; ")}
-    write_text(place(table), Seal("origin", scale, seal.digests([table]), {}, **about).text)
+    seal.put(place(table), Seal("origin", scale, seal.digests([table]), {}, **about))
 
 
 def join_values(values: Mapping[str, set[str]], by: str = " ") -> dict[str, str]:
@@ -47,10 +46,8 @@ def read(table: Path) -> Seal | None:
 
     Raises SealError where it is damaged.
     """
-    if not place(table).exists():
-        return None
-    origin = seal.read(place(table), seal.command("origin", None, table))
-    return origin if dict(origin.made_of) == seal.digests([table]) else None
+    origin = seal.find(place(table), seal.command("origin", None, table))
+    return origin if origin and dict(origin.made_of) == seal.digests([table]) else None
 
 
 def machines_of(table: Path) -> dict[str, str]:

@@ -37,14 +37,14 @@ def write(table: Path, text: str, scale: str) -> None:
         seal.write("times", scale, seal.digests([table]), [path])
     else:
         remove(path)
-        remove(seal.beside(path))
+        seal.put(path, None)
 
 
 def read(table: Path) -> pd.DataFrame | None:
     """The times of a table; None where there are none of this table, as in a checkout without a run."""
     path = place(table)
     try:
-        own = dict(seal.read(seal.beside(path)).made_of) == seal.digests([table])
+        own = dict(seal.read(path).made_of) == seal.digests([table])
         return read_table(path, "times", COLUMNS) if own else None
     except (seal.SealError, TableError, OSError):
         return None
