@@ -186,7 +186,7 @@ def mend(reports: Path) -> list[str]:
     for place in (reports / folder / MANIFEST for folder in FOLDERS):
         lines += clear(place)
         content = _content(place)
-        if is_plain(place) and _text(_whole(content)) != content:
+        if is_plain(place) and (not content or _text(_whole(content)) != content):
             set_aside(place)
             _write(place, _whole(content))
             lines.append(f"{place}: not all of its seals are whole; set aside, to be made again with their reports")

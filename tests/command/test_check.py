@@ -160,7 +160,7 @@ def test_what_is_published_is_what_git_has(tmp_path: Path, capsys: pytest.Captur
     (tmp_path / "claims.md").write_text("another page\n")
     seal.write("claims", "quick", {}, [tmp_path / "claims.csv", tmp_path / "claims.md"])
     assert all_three() == [0, 0, 1]
-    (tmp_path / "tables" / "one.seal").unlink()
+    (tmp_path / "tables" / "seals.jsonl").unlink()
     assert all_three() == [0, 1, 1]
 
 
