@@ -246,7 +246,7 @@ def test_whoever_reads_a_table_verifies_it(csv: Path, tmp_path: Path, monkeypatc
         shutil.copy(manifest(smoke), manifest(path))
 
     damages: list[tuple[Callable[[Path], object], str]] = [
-        (edit, "it was changed or cut off; run sketchbench results --config scale=quick studies=norms"),
+        (edit, "it was changed or cut off; run sketchbench results --scale quick --studies norms"),
         (lambda path: path.write_bytes(whole[:40]), "it does not match its seal"),
         (lambda path: path.write_bytes(b""), "it does not match its seal"),
         (lambda path: shutil.copy(other, path), "it does not match its seal"),
@@ -255,7 +255,7 @@ def test_whoever_reads_a_table_verifies_it(csv: Path, tmp_path: Path, monkeypatc
         (lambda path: seal.put(path, None), "norms.csv: it has no seal in seals.jsonl"),
         (lambda path: manifest(path).unlink(), "norms.csv: it has no seal in seals.jsonl"),
         (lambda path: seal.put(path, seal.read(other)), "renamed or swapped"),
-        (lambda path: path.unlink(), "is not there; run sketchbench results --config scale=quick studies=norms"),
+        (lambda path: path.unlink(), "is not there; run sketchbench results --scale quick --studies norms"),
         (copy, "of scale=smoke, not quick"),
     ]
     for damage, message in damages:

@@ -187,7 +187,7 @@ def test_committed_reports_of_other_code_are_found(tmp_path: Path) -> None:
     assert compare() == []
     write("2", 1, "page")
     (line,) = compare()
-    assert "tables/one.csv: not that of the commit; run make results" in line
+    assert "tables/one.csv: differs from the commit's; run make results" in line
     write("1", 1, "other")
     (line,) = compare()
-    assert "claims.md: not that of the commit" in line
+    assert "claims.md: differs from the commit's" in line

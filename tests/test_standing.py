@@ -266,7 +266,7 @@ def test_the_origin_of_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert origin.commits_of(csv, "srht") == set()
     manifest = origin.place(csv).with_name(seal.MANIFEST)
     manifest.write_text(manifest.read_text().replace('"a b"', '"a c"'))
-    with pytest.raises(seal.SealError, match=r"origin/seals\.jsonl: not all of its seals .* studies=one"):
+    with pytest.raises(seal.SealError, match=r"origin/seals\.jsonl: not all of its seals .* --studies one"):
         origin.read(csv)
     origin.write(csv, "quick", [("ams", {**made, "arithmetic": "x86-64-v3"}), ("ams", made)])
     assert origin.machines_of(csv)["arithmetic"] == "not known; x86-64-v3"

@@ -1,9 +1,8 @@
-"""Seals: checksums of each report's files and of everything that they were made of, in one manifest per folder.
+"""Seals: checksums of each report's files and inputs, a line of JSON each in the folder's `seals.jsonl`.
 
-Anyone can edit, cut, swap or copy a report. The step that writes a report seals it last: one line of JSON, with a
-checksum of its own, in `seals.jsonl` in the report's folder. `content` verifies a report's seal before it returns the
-report; no other function reads reports. Seals hold nothing that differs between machines or times, except the seals in
-`tables/origin`, which name the machines behind a table. Seals show accidents and edits; they don't stop forgers.
+A step seals a report after writing it. `content` verifies a report before returning it; no other function reads
+reports. Only the seals in `tables/origin` differ between machines. Seals show accidents and edits; they don't stop
+forgers.
 """
 
 import fcntl
@@ -22,7 +21,6 @@ from sketchbench.base.files import FileError, clear, is_plain, make_folder, remo
 VERSION = 2
 MANIFEST, LOCK = "seals.jsonl", ".seals.lock"
 LARGEST = 1 << 26  # bytes of a manifest; 134 tables need 150,000
-KINDS = ("table", "times", "origin", "claims", "figure", "printed", "frontier", "history", "benchmarks")
 RESULTS = "sketchbench results"
 FORMATS = (".csv", ".md", ".svg", ".png")  # of the files in a reports folder
 FOLDERS = (".", "tables", "figures", "tables/origin")  # that hold reports
@@ -40,15 +38,14 @@ class Seal:
     """The content of a seal.
 
     Attributes:
-        kind: one of KINDS.
+        kind: table, times, origin, claims, figure, printed, frontier, history or benchmarks.
         scale: the report's scale; "" if it has none.
-        made_of: the SHA-256 of each input by name (see `inputs`): a table's records by method, any other report's
-            tables, and the code.
+        made_of: the SHA-256 of each input by name, see `inputs`.
         files: the SHA-256 of each file of the report, by file name.
-        settings: of a table, `seed` and `kernels` of its records.
-        versions: of a table, the releases of libraries that computed its records, separated by spaces.
-        commits: of an origin, by method, the commits of the code behind the records, separated by spaces.
-        machines: of an origin, `machine`, `arithmetic` and `versions` of the records, separated by semicolons.
+        settings: a table's `seed` and `kernels`, separated by spaces.
+        versions: the releases of libraries behind a table, separated by spaces.
+        commits: an origin's commits of the code by method, separated by spaces.
+        machines: an origin's `machine`, `arithmetic` and `versions`, separated by semicolons.
     """
 
     kind: str
@@ -61,9 +58,9 @@ class Seal:
     machines: Mapping[str, str] = field(default_factory=dict)
 
     def line(self, name: str) -> bytes:
-        """The manifest's line for the report of this name: JSON in one form only, so that any other byte is damage."""
-        parts = {part: dict(sorted(getattr(self, part).items())) for part in ("made_of", "files", *OPTIONAL)}
+        """The line of the report of this name: JSON in one form only, so that any other byte is damage."""
         content = {"name": name, "seal": VERSION, "kind": self.kind, "scale": self.scale}
+        parts = {part: dict(sorted(getattr(self, part).items())) for part in PARTS[2:]}
         content |= {part: values for part, values in parts.items() if values or part not in OPTIONAL}
         return json.dumps({**content, "checksum": digest(json.dumps(content))}).encode()
 
@@ -79,11 +76,9 @@ def digests(files: Iterable[Path]) -> dict[str, str]:
 
 
 def write(kind: str, scale: str, made_of: Mapping[str, str], files: Sequence[Path], **more: Mapping[str, str]) -> None:
-    """Seal a report after all of its files have been written, under the stem of the first.
+    """Seal a report of these written files under the stem of the first; the other arguments are attributes of `Seal`.
 
-    Arguments are the attributes of `Seal`, except `files`: the paths of the report's files.
-
-    Raises FileError (an OSError) if the manifest can't be written.
+    Raises FileError (an OSError) if the manifest can't be locked or written.
     """
     put(files[0], Seal(kind, scale, made_of, digests(files), **more))
 
@@ -101,18 +96,13 @@ def put(path: Path, seal: Seal | None) -> None:
 def seals(folder: Path, again: str = RESULTS) -> dict[str, Seal]:
     """All seals in a folder by report name. Raises SealError, which names the command `again`, if one is damaged."""
     place = folder / MANIFEST
-    content = _content(place)
-    found = _whole(content)
-    if _text(found) != content or (not content and os.path.lexists(place)):
+    if _is_damaged(place):
         raise SealError(f"{place}: not all of its seals are whole; run {again}")
-    return found
+    return _whole(_content(place))
 
 
 def find(path: Path, again: str = RESULTS) -> Seal | None:
-    """The seal of a report by the path of any of its files; None if there is none.
-
-    Raises SealError, which names the command `again`, if the manifest is damaged and has no whole seal of the report.
-    """
+    """The seal of a report by any of its files; None if there is none. Raises SealError if it is damaged."""
     seal = _whole(_content(path.with_name(MANIFEST))).get(path.stem)
     return seal or seals(path.parent, again).get(path.stem)
 
@@ -126,14 +116,13 @@ def read(path: Path, again: str = RESULTS) -> Seal:
 
 
 def command(kind: str, scale: str | None, path: Path) -> str:
-    """The command that makes a report again; for a history, which only grows, the command that restores it."""
+    """The command that makes a report again, or restores a history, which only grows."""
     if kind == "benchmarks":
         return "make bench"
     if kind == "history":
         return f"git restore {path} {path.with_name(MANIFEST)}, then {RESULTS}"
-    settings = [f"scale={scale}"] if scale else []
-    settings += [f"studies={path.stem}"] if kind in ("table", "times", "origin") else []
-    return f"{RESULTS} --config {' '.join(settings)}" if settings else RESULTS
+    studies = f" --studies {path.stem}" if kind in ("table", "times", "origin") else ""
+    return f"{RESULTS}{f' --scale {scale}' if scale else ''}{studies}"
 
 
 def content(path: Path, kind: str, scale: str | None = None) -> bytes:
@@ -165,11 +154,11 @@ def damages(reports: Path) -> list[str]:
     for folder in (reports / name for name in FOLDERS):
         files = [path for path in folder.glob("*") if path.suffix in FORMATS and path.name != UNSEALED]
         try:
-            known = {folder / name for seal in seals(folder).values() for name in seal.files}
+            files += [folder / name for seal in seals(folder).values() for name in seal.files]
         except SealError as error:
+            files = []
             lines.append(str(error))
-            continue
-        for path in sorted({*files, *known}):
+        for path in sorted(set(files)):
             try:
                 _matching(path, read(path))
             except SealError as error:
@@ -178,31 +167,30 @@ def damages(reports: Path) -> list[str]:
 
 
 def mend(reports: Path) -> list[str]:
-    """Prepare the manifests of a reports folder for a run: set a damaged one aside and keep its whole seals.
+    """Set aside each damaged manifest of a reports folder, but keep its whole seals; a line for each.
 
-    Returns a line for each damaged manifest. Raises FileError if one can't be renamed or written.
+    Raises FileError if a manifest can't be renamed or written.
     """
     lines = []
     for place in (reports / folder / MANIFEST for folder in FOLDERS):
         lines += clear(place)
-        content = _content(place)
-        if is_plain(place) and (not content or _text(_whole(content)) != content):
+        if _is_damaged(place):
+            whole = _whole(_content(place))
             set_aside(place)
-            _write(place, _whole(content))
+            _write(place, whole)
             lines.append(f"{place}: not all of its seals are whole; set aside, to be made again with their reports")
     return lines
 
 
 def check(files: Sequence[Path], made_of: Mapping[str, str] | None, scale: str, mark: Path | None = None) -> list[str]:
-    """Prepare for a run that makes what is missing of a report, after `mend`. O(bytes of the files).
+    """Prepare for a run that makes what is missing of a report, after `mend`; a line for each damaged file. O(bytes).
 
-    A damaged file is renamed. A whole report loses its seal if it is made of other things than planned (`made_of`, see
-    `Seal`; None: anything), and is unreadable until it is made again. A report without a seal stays, but loses its
-    `mark`: the file that Snakemake writes once the report is sealed, and without which it makes the report again.
+    A damaged file is renamed. A report loses its seal if it is made of other things than planned (None: anything). A
+    report without a seal loses its mark, which Snakemake writes once a report is sealed, so Snakemake makes it again.
 
-    Returns a line for each damaged file. Raises FileError if a file can't be renamed or removed.
+    Raises FileError if a file can't be renamed or removed.
     """
-    lines = [line for path in (*files, *([mark] if mark else [])) for line in clear(path)]
+    lines = [line for path in (*files, mark) if path for line in clear(path)]
     seal = find(files[0])
     if seal:
         for path in filter(is_plain, files):
@@ -255,26 +243,25 @@ def _whole(content: bytes) -> dict[str, Seal]:
     return found
 
 
+def _is_damaged(place: Path) -> bool:
+    content = _content(place)
+    return _text(_whole(content)) != content or (not content and os.path.lexists(place))
+
+
 def _text(seals: Mapping[str, Seal]) -> bytes:
     return b"".join(seals[name].line(name) + b"\n" for name in sorted(seals))
 
 
 def _write(place: Path, seals: Mapping[str, Seal]) -> None:
-    """Write a manifest atomically, or remove it if it has no seals."""
-    if seals:
-        write_bytes(place, _text(seals))
-    else:
-        remove(place)
+    write_bytes(place, _text(seals)) if seals else remove(place)
 
 
 def _lock(folder: Path) -> BinaryIO:
-    """Lock the manifest of a folder until the returned file is closed, since parallel jobs each replace it whole.
-
-    The lock is flock on a file that git ignores and nobody removes: two processes could hold a lock file that is
-    removed. The kernel frees the lock when its process dies. On NFS, Linux turns flock into a lock of the server, which
-    holds between nodes; Lustre needs the mount option `flock`. If nodes still lose an entry, nobody shows its report,
-    and the next run makes it again.
-    """
+    """Lock the manifest of a folder until the returned file is closed, since parallel jobs each replace it whole."""
+    # The lock is flock, which the kernel frees when its process dies, on a file that git ignores. Nobody removes that
+    # file, since two processes could then hold two of them. On NFS, Linux asks the server for the lock, so it holds
+    # between nodes; Lustre needs the mount option `flock`. If an entry is lost all the same, its report is never shown,
+    # and the next run makes it again.
     make_folder(folder)
     place = folder / LOCK
     try:
