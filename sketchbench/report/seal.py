@@ -85,12 +85,12 @@ def write(kind: str, scale: str, made_of: Mapping[str, str], files: Sequence[Pat
 
 def put(path: Path, seal: Seal | None) -> None:
     """Replace the seal of the report with this path, or remove it (None). Raises FileError as `write` does."""
-    place = path.with_name(MANIFEST)
+    place, own = path.with_name(MANIFEST), json.dumps({"name": path.stem})[:-1].encode() + b","
     if seal is None and not is_plain(place):
         return
     with _lock(path.parent):
-        others = {name: other for name, other in _whole(_content(place)).items() if name != path.stem}
-        _write(place, {**others, path.stem: seal} if seal else others)
+        lines = [line for line in _content(place).split(b"\n") if line and not line.startswith(own)]
+        _write(place, [*lines, seal.line(path.stem)] if seal else lines)
 
 
 def seals(folder: Path, again: str = RESULTS) -> dict[str, Seal]:
@@ -175,9 +175,9 @@ def mend(reports: Path) -> list[str]:
     for place in (reports / folder / MANIFEST for folder in FOLDERS):
         lines += clear(place)
         if _is_damaged(place):
-            whole = _whole(_content(place))
+            kept = [seal.line(name) for name, seal in _whole(_content(place)).items()]
             set_aside(place)
-            _write(place, whole)
+            _write(place, kept)
             lines.append(f"{place}: not all of its seals are whole; set aside, to be made again with their reports")
     return lines
 
@@ -245,15 +245,16 @@ def _whole(content: bytes) -> dict[str, Seal]:
 
 def _is_damaged(place: Path) -> bool:
     content = _content(place)
-    return _text(_whole(content)) != content or (not content and os.path.lexists(place))
+    whole = _text(seal.line(name) for name, seal in _whole(content).items())
+    return whole != content or (not content and os.path.lexists(place))
 
 
-def _text(seals: Mapping[str, Seal]) -> bytes:
-    return b"".join(seals[name].line(name) + b"\n" for name in sorted(seals))
+def _text(lines: Iterable[bytes]) -> bytes:
+    return b"".join(line + b"\n" for line in sorted(lines))
 
 
-def _write(place: Path, seals: Mapping[str, Seal]) -> None:
-    write_bytes(place, _text(seals)) if seals else remove(place)
+def _write(place: Path, lines: Sequence[bytes]) -> None:
+    write_bytes(place, _text(lines)) if lines else remove(place)
 
 
 def _lock(folder: Path) -> BinaryIO:
