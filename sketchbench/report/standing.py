@@ -11,33 +11,27 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import NamedTuple
 
 from sketchbench.base.files import FileError, is_plain
 from sketchbench.measure.column import Column
-from sketchbench.report import seal
-from sketchbench.report.inputs import (
-    SETTINGS,
-    claims_inputs,
-    figure_inputs,
-    frontier_inputs,
-    printed_inputs,
-    table_inputs,
-)
+from sketchbench.report import inputs, seal
 from sketchbench.report.seal import SealError
 
 # Why rows do not belong to this plan; rows of an older plan have a method that their study no longer has.
 SEED, KERNELS, DROPPED, OLDER = "another seed", "other kernels", "an older plan", "older code"
-REASONS = dict(zip(SETTINGS, (SEED, KERNELS), strict=True))
+REASONS = dict(zip(inputs.SETTINGS, (SEED, KERNELS), strict=True))
 STATES = (OLDER, SEED, KERNELS, DROPPED)
 States = Mapping[str, Mapping[str, list[str]]]  # methods by study and state, without those of this plan
 
 
 @dataclass(frozen=True)
 class Table:
-    """A whole table that a run leaves: by method `records_inputs` of its records, or "" if its seal doesn't say, and
-    its records' `seed` and `kernels`, if its seal says.
+    """A whole table that a run leaves, as its seal describes it.
+
+    Attributes:
+        made_of: by method, `records_inputs` of its records; "" if its seal doesn't name the method.
+        settings: `seed` and `kernels` of its records; empty if its seal doesn't name them.
     """
 
     made_of: Mapping[str, str]
@@ -79,14 +73,11 @@ class Frontier(NamedTuple):
     trained: Mapping[str, str]
 
 
-NOTHING: Mapping[str, Drawn] = MappingProxyType({})
-
-
 def check(
     folder: Path,
     scale: str,
     manifests: Mapping[str, str],
-    figures: Mapping[str, Drawn] = NOTHING,
+    figures: Mapping[str, Drawn] | None = None,
     *,
     facts: str,
     claims: Iterable[Path] = (),
@@ -115,18 +106,18 @@ def check(
         lines.extend(seal.check(files, made_of, scale, marks and marks / name))
 
     for study, manifest in manifests.items():
-        check_report(f"tables/{study}", (".csv",), table_inputs(json.loads(manifest)))
+        check_report(f"tables/{study}", (".csv",), inputs.table_inputs(json.loads(manifest)))
     tables = {study: _sum(folder / "tables" / f"{study}.csv") for study in (*manifests, *standing)}
-    check_report("claims", (".csv", ".md"), claims_inputs(tables, facts, claims))
+    check_report("claims", (".csv", ".md"), inputs.claims_inputs(tables, facts, claims))
     if printed:
         own, verdicts = {study: tables[study] for study in printed.studies}, _sum(folder / "claims.csv")
-        check_report("printed", (".csv",), printed_inputs(own, verdicts, printed.files, printed.older))
+        check_report("printed", (".csv",), inputs.printed_inputs(own, verdicts, printed.files, printed.older))
     if frontier:
         own = {study: tables[study] for study in frontier.studies}
-        check_report("frontier", (".csv",), frontier_inputs(own, frontier.trained))
-    for name, drawn in figures.items():
+        check_report("frontier", (".csv",), inputs.frontier_inputs(own, frontier.trained))
+    for name, drawn in (figures or {}).items():
         own = {study: tables[study] for study in drawn.studies}
-        check_report(f"figures/{name}", (".svg", ".png"), figure_inputs(own, drawn.code))
+        check_report(f"figures/{name}", (".svg", ".png"), inputs.figure_inputs(own, drawn.code))
     return lines
 
 
