@@ -182,7 +182,7 @@ def _origin(claim: Claim, scale: Scale, row: Row, folder: Path | None) -> Iterat
     settings: dict[str, dict[str, str]] = {}
     for study in claim.studies:
         if (table := tables / f"{study}.csv").is_file():
-            settings[study] = dict(seal.read(seal.beside(table)).settings)
+            settings[study] = dict(seal.read(table).settings)
             yield f"with: {study}: {made_with(table)}"
     yield "again:"
     if scale.name not in SCALES:

@@ -26,8 +26,8 @@ SCALE = click.option("--scale", type=OneOf(SCALES), default="quick", help="The s
 
 
 def check_report(path: Path) -> Path:
-    """Ask whether a report can be written here; one that is there has a seal beside it that names it."""
-    check_writable(path, lambda place: seal.read(seal.beside(place)).files[place.name])
+    """Check that a report can be written here: a file that is there must have a seal that names it."""
+    check_writable(path, lambda place: seal.read(place).files[place.name])
     return path
 
 

@@ -14,6 +14,9 @@ import yaml
 from all_claims import entry
 from started import Started
 
+from sketchbench.report import seal
+from sketchbench.report.seal import LOCK, Seal
+
 ROOT = Path(__file__).parents[2]
 STUDY = """\
 task: moments
@@ -94,11 +97,15 @@ class Project:
         return {name for name, when in self.records().items() if before.get(name) != when}
 
     def reports(self) -> dict[str, bytes]:
-        """Every report, byte for byte, without the origins of tables, which differ between runs, and rejected files."""
+        """Every report and manifest, byte for byte, without origins, which differ between runs, and rejected files."""
         folder = self.path / "reports" / "smoke"
-        left_out = (".rejected", "/origin/")
+        left_out = (".rejected", "/origin/", LOCK)
         paths = (path for path in sorted(folder.rglob("*")) if not any(part in str(path) for part in left_out))
         return {str(path.relative_to(folder)): path.read_bytes() for path in paths if path.is_file()}
+
+    def sealed(self, name: str) -> Seal:
+        """The seal of a report by its path without the ending."""
+        return seal.read(self.path / "reports" / "smoke" / name)
 
 
 @pytest.fixture(scope="session")

@@ -24,19 +24,18 @@ if workflow.is_main_process:
 rule check:
     input:
         verdicts=rules.claims.output.csv,
-        seal=rules.claims.output.seal,
         others=[
             rules.claims.output,
             rules.printed.output if PRINTED else [],
             rules.frontier.output if FRONTIER else [],
             rules.first.output if PLAN.first else [],
             expand(
-                [f"{TABLE}.{ending}" for ending in ("csv", "seal")],
+                [f"{TABLE}.csv", f"{SEALED}/tables/{{study}}"],
                 study=PLAN.runs,
             ),
             PLAN.all_receipts,  # by name, so that one that is gone is made again
             expand(
-                [f"{FIGURE}.{ending}" for ending in ("svg", "png", "seal")],
+                [f"{FIGURE}.svg", f"{FIGURE}.png", f"{SEALED}/figures/{{figure}}"],
                 figure=FIGURES,
             ),
         ],

@@ -5,7 +5,7 @@ rule first:
     output:
         csv=f"{RESULTS}/first/claims.csv",
         page=f"{RESULTS}/first/claims.md",
-        seal=f"{RESULTS}/first/claims.seal",
+        sealed=touch(f"{SEALED}/first/claims"),
     log:
         f"{LOGS}/first.log",
     priority: PLAN.priority("short", "1")

@@ -53,6 +53,8 @@ except (ConfigError, SchemaError, FileError, ValueError, RuntimeError) as error:
     raise WorkflowError(str(error)) from None
 
 RESULTS, LOGS, REPORTS = PLAN.places
+# A mark for each report that is sealed, since a manifest of many reports can't be the output of one job.
+SEALED = f"{RESULTS}/sealed"
 TABLE = f"{REPORTS}/tables/{{study}}"
 FIGURE = f"{REPORTS}/figures/{{figure}}"
 FIGURES = makers.figures(CODES)
@@ -91,7 +93,8 @@ def drawings(names):
         )
         for name in names
     ]
-    return pictures + expand([f"{FIGURE}.png", f"{FIGURE}.seal"], figure=names)
+    marks = [touch(f"{SEALED}/figures/{name}") for name in names]
+    return pictures + expand(f"{FIGURE}.png", figure=names) + marks
 
 
 CLAIMS = chapters.files(Path("conf"), "claim")
@@ -126,6 +129,7 @@ if workflow.is_main_process:
             facts=PLAN.facts,
             claims=JUDGED_BY,
             standing=PLAN.standing,
+            marks=Path(SEALED),
             printed=PRINTED and standing.Printed(PRINTED, PRINTED_FILES, PRINTED_OLDER),
             frontier=FRONTIER and standing.Frontier(FRONTIER, TRAINED),
         )
@@ -136,6 +140,7 @@ if workflow.is_main_process:
                 {study: PLAN.manifest(study) for study in PLAN.first},
                 facts=PLAN.facts,
                 claims=JUDGED_BY,
+                marks=Path(SEALED, "first"),
             )
         if config["studies"] != "all":
             REJECTED += standing.check_others(
