@@ -9,6 +9,7 @@ from torch import Tensor
 from sketchbench.attack.dense_networks import DenseNetworks, estimate_first_inputs
 from sketchbench.attack.door import check_images, check_tensor
 from sketchbench.base import seeds
+from sketchbench.compressor import traits
 from sketchbench.compressor.compressor import At, Compressor
 from sketchbench.kernels import Array
 from sketchbench.learning.model.classification import Samples
@@ -35,7 +36,7 @@ def invert_by_regression(
     check_images("public images", public.images, at.trials, "n", "pixels")
     from sklearn.linear_model import RidgeCV  # 1.4 s that only this attack needs
 
-    if not compressor.keyed:  # the attacker does not know what clients draw for themselves
+    if not traits.keyed(compressor):  # the attacker does not know what clients draw for themselves
         at = at._replace(seed=seeds.key(at.seed, attack="public messages"))
     updates = at.kernels.asarray(networks.gradients(public.images[:, :, None], public.labels[:, :, None]).numpy())
     trials, clients, d = updates.shape

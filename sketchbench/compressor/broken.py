@@ -99,16 +99,16 @@ class HiddenSum(RandomK):
 class OfItsCalls(RandomK):
     """Rand-K whose random places depend on the number of calls."""
 
-    def _places(self, at: At) -> Array:
-        return super()._places(at._replace(seed=at.seed + next(_CALLS)))
+    def places(self, at: At) -> Array:
+        return super().places(at._replace(seed=at.seed + next(_CALLS)))
 
 
 @dataclass(frozen=True)
 class SameEveryRound(RandomK):
     """Rand-K that sends the places of the first round in every round."""
 
-    def _places(self, at: At) -> Array:
-        return super()._places(at._replace(round=0))
+    def places(self, at: At) -> Array:
+        return super().places(at._replace(round=0))
 
 
 @dataclass(frozen=True)

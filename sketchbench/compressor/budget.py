@@ -6,6 +6,7 @@ import numpy as np
 
 from sketchbench import kernels
 from sketchbench.base import seeds
+from sketchbench.compressor import traits
 from sketchbench.compressor.compressor import At, Compressor, MakeCompressor
 from sketchbench.compressor.message import Layout, byte_limit
 from sketchbench.sketch.family import SizeError
@@ -28,7 +29,7 @@ def at_budget(make: MakeCompressor, layout: Layout, compression: float, budgets:
     """
     compressor = make(layout=layout, limit=byte_limit(layout, compression))
     name, size = type(compressor).__name__, round_nbytes(compressor)
-    if compression <= 1 and compressor.adjustable:
+    if compression <= 1 and traits.adjustable(compressor):
         raise SizeError(f"{name} takes any budget, and compresses nothing where all bytes may be sent")
     smaller = min((other for other in budgets if other > compression), default=None)
     if smaller is not None and size <= byte_limit(layout, smaller):

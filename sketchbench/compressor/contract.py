@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.base import seeds
-from sketchbench.compressor import door, operators
+from sketchbench.compressor import door, operators, traits
 from sketchbench.compressor.compressor import At, Compressor, Memory
-from sketchbench.compressor.message import KEY, Message, Reply
+from sketchbench.compressor.message import Message, Reply
 from sketchbench.kernels import Array, Kernels
 
 Values = NDArray[np.float64]  # (trials,)
@@ -92,11 +92,11 @@ class Subject:
         messages: list[Message] = []
         replies: list[Reply] = []
         server = memory
-        for _ in range(self.compressor.phases):
+        for _ in range(traits.phases(self.compressor)):
             messages.append(self.compressor.encode(x, memory, at, replies))
             received = messages[-1]
             if summed:
-                received = self.compressor.receive(received, at) if self.compressor.adds_up else received.mean()
+                received = traits.receive(self.compressor, received, at) if self.compressor.adds_up else received.mean()
             reply, server = self.compressor.answer(received, server, at, replies)
             replies.append(reply)
         return messages, replies
@@ -226,8 +226,7 @@ def message_sizes(subject: Subject, rounds: Rounds, clients: int, number: int) -
     said = compressor.exchange(x, rounds.memory, at)
     parts = [part for message in messages for part in message.parts.values()]
     sent = np.array([sum(part[t, client].nbytes for part in parts) for t in range(trials) for client in range(clients)])
-    key = KEY if compressor.keyed and (compressor.fresh or number == 0) else 0
-    down = said.bytes_down - key - sum(reply.nbytes for reply in replies)
+    down = said.bytes_down - traits.key_nbytes(compressor, number) - sum(reply.nbytes for reply in replies)
     largest = sent.reshape(trials, clients).max(axis=1).astype(np.float64)
     return Bytes(largest, abs(largest - said.bytes_up), np.full(trials, float(abs(down))))
 
@@ -257,7 +256,7 @@ def check_renewal(subject: Subject, trials: int) -> tuple[Values, Values]:
     now, later = map(_join, rounds)
     same = _equal(subject, now, later)
     shifted = Message({name: subject.kernels.xp.roll(part, 1, axis=0) for name, part in now.parts.items()})
-    wrong = same if subject.compressor.fresh else ~same
+    wrong = same if traits.fresh(subject.compressor) else ~same
     return wrong.astype(np.float64), _equal(subject, now, shifted).astype(np.float64)
 
 

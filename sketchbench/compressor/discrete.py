@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -12,7 +12,6 @@ from sketchbench.compressor.compressor import At, Compressor, Memory
 from sketchbench.compressor.message import WORD, Message, Reply
 from sketchbench.compressor.packing import from_bits, pack, to_bits, unpack
 from sketchbench.compressor.quantised import in_units
-from sketchbench.compressor.tensor import Tensor
 from sketchbench.kernels import Array
 from sketchbench.privacy import discrete_gaussian, secure_sum
 from sketchbench.privacy.secure_sum import Grid, SecureSum
@@ -44,7 +43,6 @@ class DiscreteSRHT(Compressor):
     """
 
     adds_up: ClassVar[bool] = True
-    modular: ClassVar[bool] = True
     keyed: ClassVar[bool] = True
     unbiased: ClassVar[bool] = True
     phases: ClassVar[int] = 2
@@ -134,21 +132,12 @@ class DiscreteSRHT(Compressor):
         return at.kernels.xp.where(unit > 0, unit, 1.0)
 
     def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
-        return self.operators(at).desketch(self._cells(message, at, replies).astype("float32"), check_finite=False)
+        return self.operators(at).desketch(self.cells(message, at, replies).astype("float32"), check_finite=False)
 
-    def _cells(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
+    def cells(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         """R x of the clients' updates, or of their mean, but for rounding and noise, float64 (T, C, b)."""
         clients = message.parts.get(CLIENTS, 1)
         return self._unpack(message.parts[CELLS], at.kernels.xp) * (replies[0].content / (self._scale * clients))
-
-    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        import torch
-
-        from sketchbench.learning.model import autograd
-
-        sketches = self.operators(operators.on_cpu(at))
-        cells = at.kernels.to_numpy(self._cells(message, at, replies)[:, 0])
-        return torch.as_tensor(cells.astype("float32")), lambda x: autograd.sketch(sketches, x)
 
     def _pack(self, numbers: Array, xp: Any) -> Array:
         """Integers (T, C, b), modulo 2^B, as they are sent."""

@@ -9,7 +9,6 @@ from typing import ClassVar
 from sketchbench import kernels as backends
 from sketchbench.compressor.compressor import At, Compressor, Memory
 from sketchbench.compressor.message import WORD, Message, Reply
-from sketchbench.compressor.tensor import Tensor
 from sketchbench.kernels import Array
 from sketchbench.sketch.family import Family, SizeError
 from sketchbench.sketch.operator import Sketch
@@ -50,15 +49,6 @@ class SketchedUpdate(Compressor):
 
     def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         return Message({"cells": self.operators(at).sketch(x, check_finite=False)})
-
-    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        import torch
-
-        from sketchbench.learning.model import autograd
-
-        operators = self.operators(on_cpu(at))
-        cells = torch.as_tensor(at.kernels.to_numpy(message.parts["cells"][:, 0]))
-        return cells, lambda x: autograd.sketch(operators, x)
 
 
 def fit_family(make: MakeFamily, d: int, words: int) -> Family:

@@ -1,7 +1,7 @@
 """Low-rank approximations of a network's matrices (PowerSGD)."""
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -9,7 +9,6 @@ import numpy as np
 
 from sketchbench.compressor.compressor import At, Compressor, Feedback, Memory
 from sketchbench.compressor.message import WORD, Message, Reply, Table
-from sketchbench.compressor.tensor import Tensor
 from sketchbench.kernels import Array, Kernels
 from sketchbench.sketch.draws import ENTRIES
 
@@ -73,7 +72,7 @@ class PowerSGD(Compressor):
         return [table for table in self._tables if self.rank * (table.n + table.m) < table.n * table.m]
 
     @functools.cached_property
-    def _plain(self) -> list[slice]:
+    def plain(self) -> list[slice]:
         """The places of the entries that are sent uncompressed."""
         ends = [0]
         for matrix in self.matrices:
@@ -85,7 +84,7 @@ class PowerSGD(Compressor):
         nothing = [kernels.xp.zeros((trials, matrix.m, self.rank), dtype="float32") for matrix in self.matrices]
         return super().begin(trials, clients, kernels)._replace(server=nothing)
 
-    def _starts(self, kept: list[Array], at: At) -> list[Array]:
+    def starts(self, kept: list[Array], at: At) -> list[Array]:
         """The orthonormal Q (T, m, r) of each matrix: from the last round, with random columns for those lost."""
         return [self._start(number, q, at) for number, q in enumerate(kept)]
 
@@ -102,27 +101,27 @@ class PowerSGD(Compressor):
 
     def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         if not replies:
-            starts = zip(self.matrices, self._starts(memory.server, at), strict=True)
+            starts = zip(self.matrices, self.starts(memory.server, at), strict=True)
             return Message({f"left{i}": matrix.of(x) @ q[:, None] for i, (matrix, q) in enumerate(starts)})
         parts = {}
-        for i, (matrix, p) in enumerate(zip(self.matrices, self._bases(replies, at), strict=True)):
+        for i, (matrix, p) in enumerate(zip(self.matrices, self.bases(replies, at), strict=True)):
             parts[f"right{i}"] = matrix.of(x).swapaxes(2, 3) @ p[:, None]
-        if self._plain:
-            parts["plain"] = at.kernels.xp.concatenate([x[..., place] for place in self._plain], axis=-1)
+        if self.plain:
+            parts["plain"] = at.kernels.xp.concatenate([x[..., place] for place in self.plain], axis=-1)
         return Message(parts)
 
-    def _bases(self, replies: Sequence[Reply], at: At) -> list[Array]:
+    def bases(self, replies: Sequence[Reply], at: At) -> list[Array]:
         """The orthonormal P̂ (T, n, r) of each matrix."""
         return [at.kernels.xp.linalg.qr(image)[0] for image in replies[0].content.images]
 
     def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         shape = next(iter(message.parts.values())).shape[:2]
         x = at.kernels.xp.empty((*shape, self.layout.d), dtype="float32")
-        for i, (matrix, p) in enumerate(zip(self.matrices, self._bases(replies, at), strict=True)):
+        for i, (matrix, p) in enumerate(zip(self.matrices, self.bases(replies, at), strict=True)):
             product = p[:, None] @ message.parts[f"right{i}"].swapaxes(2, 3)
             x[..., matrix.start : matrix.stop] = product.reshape(*shape, -1)
         done = 0
-        for place in self._plain:
+        for place in self.plain:
             x[..., place] = message.parts["plain"][..., done : done + place.stop - place.start]
             done += place.stop - place.start
         return x
@@ -145,25 +144,3 @@ class PowerSGD(Compressor):
     def delivery(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         """The step (T, 1, d), which each client subtracts from its memory."""
         return replies[-1].content[:, None]
-
-    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        """The view of both phases. The replies contain P̂; random columns of Q follow from the key alone."""
-        import torch
-
-        def tensor(array: Array) -> Tensor:
-            return torch.as_tensor(at.kernels.to_numpy(array))
-
-        opening = replies[0].content
-        names = [f"{side}{i}" for side in ("left", "right") for i in range(len(self.matrices))]
-        seen = [tensor(message.parts[name][:, 0]) for name in (*names, *(["plain"] if self._plain else []))]
-        starts = [tensor(q) for q in self._starts(opening.kept, at)]
-        bases = [tensor(p) for p in self._bases(replies, at)]
-
-        def predict(x: Tensor) -> Tensor:
-            whole = [matrix.of(x) for matrix in self.matrices]
-            pieces = [one @ q.to(x.dtype) for one, q in zip(whole, starts, strict=True)]
-            pieces += [one.transpose(1, 2) @ p.to(x.dtype) for one, p in zip(whole, bases, strict=True)]
-            pieces += [torch.cat([x[:, place] for place in self._plain], dim=1)] if self._plain else []
-            return torch.cat([piece.flatten(1) for piece in pieces], dim=1)
-
-        return torch.cat([piece.flatten(1) for piece in seen], dim=1), predict

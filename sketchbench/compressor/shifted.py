@@ -58,14 +58,14 @@ class EF21RandomK(RandomK):
     def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         xp, values = at.kernels.xp, message.parts["values"]
         dense = xp.zeros((*values.shape[:2], self.layout.d), dtype=values.dtype)
-        places = xp.broadcast_to(self._places(at)[:, None].astype("int64"), values.shape)
+        places = xp.broadcast_to(self.places(at)[:, None].astype("int64"), values.shape)
         xp.put_along_axis(dense, places, values, axis=2)
         return dense
 
     def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
         step: Array = memory.server.copy()
         mean = message.parts["values"].mean(axis=1)
-        at.kernels.xp.put_along_axis(step, self._places(at).astype("int64"), mean, axis=1)
+        at.kernels.xp.put_along_axis(step, self.places(at).astype("int64"), mean, axis=1)
         return Reply(step, WORD * self.k), memory._replace(server=step)
 
 

@@ -1,7 +1,7 @@
 """Updates of layers that compute with sketches of their inputs (zhang2021)."""
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from sketchbench.compressor.compressor import At, Compressor, Memory
 from sketchbench.compressor.message import WORD, Message, Reply
 from sketchbench.compressor.operators import MakeFamily, fit_family, stack
-from sketchbench.compressor.tensor import Tensor
 from sketchbench.kernels import Array
 from sketchbench.sketch.family import Family
 
@@ -83,7 +82,7 @@ class SketchedLayers(Compressor):
                 break
         return parts
 
-    def _operators(self, at: At) -> Iterator[tuple[Part, Array | None]]:
+    def operators(self, at: At) -> Iterator[tuple[Part, Array | None]]:
         """Each parameter, and its Sᵀ (T, s, inputs), float32, or None if it is sent uncompressed."""
         for part in self.parts:
             if part.family is None:
@@ -92,27 +91,27 @@ class SketchedLayers(Compressor):
             drawn = stack(part.family, at.key(f"sketched layers {part.name}"), at)
             yield part, drawn.materialize("float32")
 
-    def _inverse(self, operator: Array, at: At) -> Array:
+    def inverse(self, operator: Array, at: At) -> Array:
         """S (Sᵀ S)⁺ (T, inputs, s), which maps Γ Sᵀ to Γ; computed in float64 on the CPU, as it is small."""
         inverse: NDArray[Any] = np.linalg.pinv(at.kernels.to_numpy(operator).astype(np.float64))
         return at.kernels.asarray(inverse.astype(np.float32))
 
     def projections(self, at: At) -> list[Array | None]:
-        return [None if one is None else one.swapaxes(1, 2) @ one for _, one in self._operators(at)]
+        return [None if one is None else one.swapaxes(1, 2) @ one for _, one in self.operators(at)]
 
     def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         parts = {}
-        for part, operator in self._operators(at):
+        for part, operator in self.operators(at):
             entries = x[..., part.start : part.stop]
             if operator is not None:
                 rows = entries.reshape(*x.shape[:2], part.outputs, -1)
-                entries = (rows @ self._inverse(operator, at)[:, None]).reshape(*x.shape[:2], -1)
+                entries = (rows @ self.inverse(operator, at)[:, None]).reshape(*x.shape[:2], -1)
             parts[part.name] = entries
         return Message(parts)
 
     def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         pieces = []
-        for part, operator in self._operators(at):
+        for part, operator in self.operators(at):
             sent = message.parts[part.name]
             if operator is not None:
                 rows = sent.reshape(*sent.shape[:2], part.outputs, -1) @ operator[:, None]
@@ -123,24 +122,3 @@ class SketchedLayers(Compressor):
     def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
         step = self.decode(message.mean(), at, replies)[:, 0]
         return Reply(step, WORD * sum(part.words for part in self.parts)), memory
-
-    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        import torch
-
-        inverses: list[tuple[Part, Tensor | None]] = []
-        for part, operator in self._operators(at):
-            inverse = None if operator is None else at.kernels.to_numpy(self._inverse(operator, at))
-            inverses.append((part, None if inverse is None else torch.as_tensor(inverse)))
-
-        def predict(x: Tensor) -> Tensor:
-            pieces = []
-            for part, inverse in inverses:
-                entries = x[:, part.start : part.stop]
-                if inverse is not None:
-                    rows = entries.reshape(len(x), part.outputs, -1) @ inverse.to(x.dtype)
-                    entries = rows.reshape(len(x), -1)
-                pieces.append(entries)
-            return torch.cat(pieces, dim=1)
-
-        pieces = [torch.as_tensor(at.kernels.to_numpy(message.parts[part.name][:, 0])) for part, _ in inverses]
-        return torch.cat(pieces, dim=1), predict

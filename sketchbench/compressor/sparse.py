@@ -2,7 +2,7 @@
 
 import bisect
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,11 +13,8 @@ from sketchbench.compressor.compressor import At, Compressor, Feedback, Memory
 from sketchbench.compressor.message import WORD, Message, Reply, place_type, sparse_nbytes
 from sketchbench.compressor.packing import pack, unpack
 from sketchbench.compressor.prefix_codes import decode_rice, encode_rice, rice_bits
-from sketchbench.compressor.tensor import Tensor
 from sketchbench.kernels import Array
 from sketchbench.sketch.draws import ROWS, Draws
-
-SHARP = 0.01  # relative error of a value that a likelihood allows
 
 
 @dataclass(frozen=True)
@@ -56,41 +53,16 @@ class TopK(Compressor):
     def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         xp, values = at.kernels.xp, message.parts["values"]
         dense = xp.zeros((*values.shape[:2], self.layout.d), dtype=values.dtype)
-        xp.put_along_axis(dense, self._places(message, at), values, axis=2)
+        xp.put_along_axis(dense, self.places(message, at), values, axis=2)
         return dense
 
-    def _places(self, message: Message, at: At) -> Array:
+    def places(self, message: Message, at: At) -> Array:
         """The places of a message's entries, int64 (T, C, k)."""
         return message.parts["places"].astype("int64")
 
     def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
         step = self._decoded(message, at, replies).mean(axis=1)
         return Reply(step, sparse_nbytes(step)), memory
-
-    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        import torch
-
-        values, at_places = (
-            torch.as_tensor(at.kernels.to_numpy(part[:, 0]))
-            for part in (message.parts["values"], self._places(message, at))
-        )
-        return values, lambda x: x.gather(1, at_places)
-
-    def surprisal(self, message: Message, at: At, replies: Sequence[Reply]) -> Callable[[Tensor], Tensor]:
-        """The values are those of `lens`, and no other entry is larger than the smallest of them; both up to normal
-        errors of a share of their root mean square."""
-        import torch
-
-        values, look = self.lens(message, at, replies)
-        sent = torch.as_tensor(at.kernels.to_numpy(self.decode(message, at, replies)[:, 0])) != 0
-        least = values.abs().amin(dim=1, keepdim=True)
-        unit = (SHARP * values.square().mean(dim=1).sqrt()).clamp_min(torch.finfo(values.dtype).tiny)
-
-        def minus_log(x: Tensor) -> Tensor:
-            beyond = (x.abs() - least).clamp_min(0) * ~sent
-            return ((look(x) - values).square().sum(dim=1) + beyond.square().sum(dim=1)) / (2 * unit.square())
-
-        return minus_log
 
 
 @dataclass(frozen=True)
@@ -111,29 +83,23 @@ class RandomK(Compressor):
         """The number of entries of a message."""
         return min(self.layout.d, self.limit // WORD)
 
-    def _places(self, at: At) -> Array:
+    def places(self, at: At) -> Array:
         """The places of the entries, (T, k), ascending."""
         return _subset(at.key("random k"), at.trials, self.k, self.layout.d, at.kernels.NAME)
 
     def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
-        places = self._places(at)[:, None].astype("int64")
+        places = self.places(at)[:, None].astype("int64")
         return Message({"values": at.kernels.xp.take_along_axis(x, places, axis=2)})
 
     def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         xp, values = at.kernels.xp, message.parts["values"]
         dense = xp.zeros((*values.shape[:2], self.layout.d), dtype=values.dtype)
-        places = xp.broadcast_to(self._places(at)[:, None].astype("int64"), values.shape)
+        places = xp.broadcast_to(self.places(at)[:, None].astype("int64"), values.shape)
         xp.put_along_axis(dense, places, values * values.dtype.type(self.layout.d / self.k), axis=2)
         return dense
 
     def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
         return Reply(self.decode(message, at, replies).mean(axis=1), WORD * self.k), memory
-
-    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        import torch
-
-        places = torch.as_tensor(at.kernels.to_numpy(self._places(at))).long()
-        return torch.as_tensor(at.kernels.to_numpy(message.parts["values"][:, 0])), lambda x: x.gather(1, places)
 
 
 @functools.lru_cache(maxsize=4)  # clients and server of a round draw the same places
@@ -146,9 +112,9 @@ class ShuffledRandomK(RandomK):
     """Rand-K that sends its entries in a random order from the key, which hides it from who sees messages without
     it."""
 
-    def _places(self, at: At) -> Array:
+    def places(self, at: At) -> Array:
         order = Draws(at.key("random k order"), 0, at.trials, at.kernels).permutation(ROWS, self.k)
-        return at.kernels.xp.take_along_axis(super()._places(at), order, axis=1)
+        return at.kernels.xp.take_along_axis(super().places(at), order, axis=1)
 
 
 @dataclass(frozen=True)
@@ -186,7 +152,7 @@ class CodedTopK(TopK):
             room[t, c, : len(bits)] = bits
         return Message({"values": message.parts["values"], "places": pack(xp, room, 2)})
 
-    def _places(self, message: Message, at: At) -> Array:
+    def places(self, message: Message, at: At) -> Array:
         xp, sent = at.kernels.xp, message.parts["places"]
         bits = unpack(xp, sent, 2, 8 * sent.shape[2])
         places = xp.empty((*sent.shape[:2], self.k), dtype="int64")

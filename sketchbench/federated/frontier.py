@@ -29,7 +29,7 @@ from sketchbench.base import seeds
 from sketchbench.base.course import WHOLE, Course, Unfinished
 from sketchbench.base.kept import Kept
 from sketchbench.base.parameters import Checked, Count, Positive, checked
-from sketchbench.compressor import door
+from sketchbench.compressor import door, traits
 from sketchbench.compressor.compressor import At, Compressor, Memory
 from sketchbench.compressor.message import Layout
 from sketchbench.federated import checkpoint
@@ -355,7 +355,7 @@ class _Training:
             raise ValueError(f"rates={arm.rates} must be one finite number for each of {trials} trials")
         if not 0 <= arm.sigma < np.inf:
             raise ValueError(f"sigma={arm.sigma} must be >= 0 and finite")
-        if arm.sigma and arm.compressor.grid is not None:
+        if arm.sigma and traits.grid(arm.compressor) is not None:
             raise ValueError(f"sigma={arm.sigma} must be 0, as {type(arm.compressor).__name__} adds the noise itself")
         self._w = clients.start.copy()
         self._rates = kernels.asarray(arm.rates)
@@ -368,11 +368,11 @@ class _Training:
         """Run a round, with standard normal noise (T, C, d), or None; if the training `merges`, with the merged batches
         and the mean noise (T, 1, d)."""
         compressor, xp = self._arm.compressor, at.kernels.xp
-        x = self._clients.network.gradients(self._w, batches, self._clip, compressor.projections(at))
+        x = self._clients.network.gradients(self._w, batches, self._clip, traits.projections(compressor, at))
         if noise is not None:
             x += noise * x.dtype.type(self._arm.sigma)
         rates = xp.where(self._sound, self._rates, 0)[:, None]
-        if compressor.grid is None:
+        if traits.grid(compressor) is None:
             x *= rates[..., None]
         self._sound &= door.largest(x).max(axis=(1, 2)) <= LARGEST_UPDATE  # False for an entry that is not a number
         if not self._sound.all():
@@ -384,7 +384,7 @@ class _Training:
                 f"{compressor.limit}; make its messages smaller, or let it refuse this limit in `check`"
             )
         self._up, self._down = max(self._up, exchange.bytes_up), self._down + exchange.bytes_down
-        after = self._w - (exchange.step if compressor.grid is None else rates * exchange.step)
+        after = self._w - (exchange.step if traits.grid(compressor) is None else rates * exchange.step)
         self._sound &= abs(after).max(axis=1) <= LARGEST
         memory = exchange.memory
         self._memory = memory if self._sound.all() else memory.forget(~self._sound, at.kernels)

@@ -16,6 +16,7 @@ from sketchbench.base.kept import Kept
 from sketchbench.base.parameters import Checked, Count, NonEmptyList, Positive, Probability, choose
 from sketchbench.compressor.compressor import Compressor
 from sketchbench.compressor.plain import Plain
+from sketchbench.compressor.traits import Modular
 from sketchbench.federated.frontier import Arm, Federation, Gradients, make_federation, train
 from sketchbench.federated.tuning import hold_out
 from sketchbench.kernels import Kernels
@@ -282,7 +283,7 @@ class PairedTrainings(Checked):
             Unfinished: when the time limit of the course has passed.
         """
         layout = compressor.layout
-        if settings[0].distributed and not (compressor.linear or compressor.modular):
+        if settings[0].distributed and not (compressor.linear or isinstance(compressor, Modular)):
             raise ValueError(
                 f"{type(compressor).__name__} is not linear, so that the sum of its messages is no function of the sum "
                 "of updates, which distributed noise protects; choose a linear compressor, or local noise"
@@ -294,7 +295,7 @@ class PairedTrainings(Checked):
         key = (repr(self._settings), self.data.digest, self.kernels.NAME, tuple(settings))
         own = [sigma * share for sigma, share in zip(sigmas, shares, strict=True)]
         alone = _PLAIN.of(key, lambda: self._train(settings[0], [Method(plain, sigma) for sigma in own]))
-        if settings[0].distributed and compressor.modular:
+        if settings[0].distributed and isinstance(compressor, Modular):
             noisy = [compressor.protect(self._sums(setting)) for setting in settings]
             compressed = self._train(settings[0], [Method(one, 0.0) for one in noisy])
             grids = [one.grid for one in noisy if one.grid is not None]

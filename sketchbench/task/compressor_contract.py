@@ -11,7 +11,7 @@ import numpy as np
 
 from sketchbench.base import seeds
 from sketchbench.base.parameters import Checked, Count, Natural, NonEmptyList, Positive, Range, Several
-from sketchbench.compressor import contract
+from sketchbench.compressor import contract, traits
 from sketchbench.compressor.compressor import MakeCompressor
 from sketchbench.compressor.contract import Subject, Values
 from sketchbench.compressor.message import WORD, Layout, byte_limit
@@ -148,7 +148,7 @@ class CompressorContract(Checked):
         """The quantities that are counted, with their values in each trial, in units of what is allowed."""
         compressor, clients, number = subject.compressor, budget.clients, budget.rounds
         rounds = contract.play_rounds(subject, budget.trials, clients, number)
-        if compressor.feedback != "none" and compressor.conserves:
+        if compressor.feedback != "none" and traits.conserves(compressor):
             yield "feedback", contract.lost_share(subject, rounds) / self.tolerance
         distance = contract.step_distance(subject, rounds, clients, number) / self.tolerance
         if compressor.adds_up:
@@ -160,11 +160,11 @@ class CompressorContract(Checked):
         yield "bytes_up", sizes.up / EVENT
         yield "bytes_down", sizes.down / EVENT
         yield "sameness", contract.detect_changes(subject, budget.trials, clients) / EVENT
-        if compressor.keyed and keyed:
+        if traits.keyed(compressor) and keyed:
             renewal, neighbours = contract.check_renewal(subject, budget.trials)
             yield "renewal", renewal / EVENT
             yield "neighbours", neighbours / EVENT
-        if compressor.scales:
+        if traits.scales(compressor):
             yield "unit", contract.scale_distance(subject, budget.trials, clients, number) / self.tolerance
         yield "refusal", contract.detect_traces(subject, rounds, clients, number) / EVENT
         yield "restart", contract.detect_silence(subject, budget.trials, clients, PATIENCE) / EVENT
@@ -181,7 +181,7 @@ class CompressorContract(Checked):
 
 def _losses(subject: Subject, count: int) -> Iterator[Candidate]:
     """The losses of vectors of each kind; the first half of the vectors gives the score."""
-    contraction = subject.compressor.contraction
+    contraction = traits.contraction(subject.compressor)
     if contraction is None:
         return
     bound = 1 - contraction + ROUNDING

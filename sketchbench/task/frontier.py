@@ -10,6 +10,7 @@ from sketchbench.base.course import Course
 from sketchbench.base.parameters import Checked, NonEmptyList, Positive, Several
 from sketchbench.compressor.budget import at_budget
 from sketchbench.compressor.compressor import Compressor, MakeCompressor
+from sketchbench.compressor.traits import Modular
 from sketchbench.federated.frontier import refusal
 from sketchbench.federated.paired import Pair, PairedTrainings, RateChoice, Reached, RecordPrivacy, Rounds, Setting
 from sketchbench.kernels import Kernels
@@ -133,7 +134,7 @@ class Frontier(Checked):
             pairs |= trainings.pairs(group, compressor)
             reference = pairs.get(Setting(self.privacy.case))
             for setting in group:
-                own = {"accountant": "rdp"} if setting.distributed and compressor.modular else {}
+                own = {"accountant": "rdp"} if setting.distributed and isinstance(compressor, Modular) else {}
                 found = self._rows(setting, pairs[setting], reference and reference.plain)
                 rows += [row.replace(**own) for row in found]
                 local = pairs.get(setting._replace(distributed=False))
@@ -152,7 +153,7 @@ class Frontier(Checked):
 
     def _refusal(self, trainings: PairedTrainings, setting: Setting, compressor: Compressor) -> str:
         """Why the compressor can't be used in a setting; "" if it can."""
-        if setting.distributed and not (compressor.linear or compressor.modular):
+        if setting.distributed and not (compressor.linear or isinstance(compressor, Modular)):
             return f"{type(compressor).__name__} is not linear: the sum of its messages is no function of the noisy sum"
         return refusal(compressor, trainings.clients(setting.case, [0]))
 

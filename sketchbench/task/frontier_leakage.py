@@ -9,14 +9,16 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench.attack.compressed_message import PLACES, VICTIM, Place, Rounds, Sight, Unseen
+from sketchbench.attack.compressed_message import PLACES, VICTIM, Place, Rounds, Sight
 from sketchbench.attack.dense_networks import DenseNetworks
+from sketchbench.attack.lens import Unseen
 from sketchbench.attack.message_property import MessageProperty, Observation, Updates
 from sketchbench.attack.message_scene import Scene, draw_networks, draw_scene, pixels
 from sketchbench.attack.stacked_inversion import CLASS_MEAN, Kind, StackedAttacks, Target
 from sketchbench.base import seeds
 from sketchbench.base.kept import Kept
 from sketchbench.base.parameters import Checked, Count, Natural, NonEmptyList, Positive, Probability, Several
+from sketchbench.compressor import traits
 from sketchbench.compressor.budget import at_budget
 from sketchbench.compressor.compressor import At, Compressor, MakeCompressor
 from sketchbench.compressor.message import Layout, byte_limit
@@ -212,7 +214,7 @@ class FrontierLeakage(Checked):
         yield from self._pictures({"case": "original"}, pixels(scene.images[self._judged, VICTIM]))
         watched, rows = self._watch(scene, compressor), dict[Place, list[Row]]()
         for place in PLACES:
-            if place == "eavesdropper" and not compressor.keyed:  # without a key it knows all that the server does
+            if place == "eavesdropper" and not traits.keyed(compressor):  # it knows all that the server knows
                 rows[place] = [row.replace(case=place) for row in rows["server"] if row["quantity"] != "picture"]
             else:
                 try:
@@ -247,7 +249,7 @@ class FrontierLeakage(Checked):
 
     def _networks(self, networks: DenseNetworks, compressor: Compressor, at: At) -> DenseNetworks:
         """The networks that compute the gradients of a round: the same ones where the compressor projects nothing."""
-        projections = compressor.projections(at)
+        projections = traits.projections(compressor, at)
         if all(one is None for one in projections):
             return networks
         return networks.with_projections(projections, self.kernels)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from sketchbench.base import seeds
 from sketchbench.base.parameters import Checked, Count, NonEmptyList, Positive, Several
+from sketchbench.compressor import traits
 from sketchbench.compressor.compressor import At, Compressor, MakeCompressor
 from sketchbench.compressor.message import Layout, byte_limit
 from sketchbench.federated.frontier import make_federation
@@ -72,7 +73,7 @@ class MessageError(Checked):
             made, reference = (make(layout=layout, limit=limit) for make in (self.compressor, self.reference))
         except SizeError as error:
             return [Row("error", **about).without_number("refused", str(error))]
-        if any(one is not None for one in made.projections(self._at(1))):
+        if any(one is not None for one in traits.projections(made, self._at(1))):
             raise ValueError(f"{type(made).__name__} compresses the inputs of layers, and no gradients of others")
         return [row.replace(**about) for row in self._rows(made, reference, x)]
 
