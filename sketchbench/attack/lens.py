@@ -66,7 +66,7 @@ def surprisal(compressor: Compressor, message: Message, at: At, replies: Replies
 @singledispatch
 def read(compressor: Any, message: Message, at: At, replies: Replies) -> Lens:
     """`lens` of a class of compressors."""
-    raise Unseen(f"no attack on messages of {type(compressor).__name__} is known here; give it a method `lens`")
+    raise Unseen(f"not measured: no attack reads messages of {type(compressor).__name__}; give it a method `lens`")
 
 
 @singledispatch

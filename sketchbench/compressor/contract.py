@@ -189,6 +189,12 @@ def lost_share(subject: Subject, rounds: Rounds) -> Values:
     return _relative(subject, sketched + rounds.memory.server, rounds.cells)
 
 
+def denies_sums(compressor: Compressor) -> bool:
+    """Whether a class states that messages do not add up; a class that says nothing denies nothing."""
+    stated = any("adds_up" in vars(kind) for kind in type(compressor).__mro__ if kind is not Compressor)
+    return stated and not compressor.adds_up
+
+
 def step_distance(subject: Subject, rounds: Rounds, clients: int, number: int) -> Values:
     """The distance between the step from the mean message and the step from all messages, relative to the latter, in
     round `number`, (T,). It is infinite where messages don't add up, and their mean can't be decoded."""

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from sketchbench.attack.compressed_message import VICTIM, Rounds
 from sketchbench.attack.dense_networks import DenseNetworks, DrawnBatch, LocalSteps
+from sketchbench.attack.lens import Unseen
 from sketchbench.attack.message_scene import Scene, draw_further, draw_scene
 from sketchbench.attack.stacked_inversion import CLASS_MEAN, Kind, StackedAttacks, Target
 from sketchbench.base import seeds
@@ -213,7 +214,11 @@ class LeakageLimits(Checked):
         return trained
 
     def _rows(self, name: str, condition: Condition) -> Iterator[Row]:
-        found = self._attack(name, condition)
+        try:
+            found = self._attack(name, condition)
+        except Unseen as reason:
+            yield Row("lead", case=name).without_number("refused", str(reason))
+            return
         lead = found.lead[self.choosing :]
         visible = int((lead >= self.least).sum())
         log.info("%s: lead %.1f dB by %s, %d visible", name, lead.mean(), found.best, visible)
