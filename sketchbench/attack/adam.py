@@ -9,7 +9,7 @@ from torch import Tensor
 DECAY, SQUARES_DECAY, LEAST = 0.9, 0.999, 1e-8  # β₁, β₂ and ε of Kingma and Ba (2015)
 
 
-class Adam:
+class AdamOptimiser:
     """Adam (Kingma and Ba 2015, Algorithm 1). Steps are those of torch.optim's, bit for bit, whose first object imports
     torch's compiler, which takes a second.
 
@@ -35,7 +35,7 @@ class Adam:
             v.addcdiv_(mean, (square.sqrt() / spread).add_(LEAST), value=-size)
 
 
-class CosineAdam(Adam):
+class CosineAdam(AdamOptimiser):
     """`Adam` whose learning rate falls from `rate` to 0 in `steps` steps, along half a cosine, as with torch.optim's
     CosineAnnealingLR."""
 

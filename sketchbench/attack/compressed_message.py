@@ -64,7 +64,7 @@ class Played(NamedTuple):
     delivered: Array | None
 
 
-class Rounds:
+class WatchedRounds:
     """The first rounds of a training, from empty memories on, in which images and weights stay the same, unless they
     are `moving`.
 

@@ -41,7 +41,7 @@ class Evaluation(NamedTuple):
     pseudo_hessian: Tensor
 
 
-class Descent(NamedTuple):
+class MatchingDescent(NamedTuple):
     """Step lengths of gradient descent on L, each (T,).
 
     Attributes:
@@ -125,18 +125,18 @@ class GradientMatching:
             yield x, loss
             x = x - rate * slope
 
-    def constants(self, evaluations: Sequence[Evaluation]) -> leakage.Constants:
+    def constants(self, evaluations: Sequence[Evaluation]) -> leakage.LeakageConstants:
         """The constants of §7 for each trial: over all inputs where the problem states them, else over some inputs,
         with the largest ‖Φ‖ there for an unknown β."""
         problem = self.problem
         if problem.least is not None and problem.lipschitz is not None:
-            return leakage.Constants(problem.least, problem.lipschitz, problem.lipschitz, *self._gammas)
+            return leakage.LeakageConstants(problem.least, problem.lipschitz, problem.lipschitz, *self._gammas)
         if not evaluations:
             raise ValueError("evaluations is empty, and must have one input at least")
         values = np.stack([_singular_values(evaluation) for evaluation in evaluations])
         low, high = values[..., 0].min(axis=0), values[..., -1].max(axis=0)
         beta = high if problem.lipschitz is None else problem.lipschitz
-        return leakage.Constants(low, high, beta, *self._gammas)
+        return leakage.LeakageConstants(low, high, beta, *self._gammas)
 
     def steepest_neighbour(self, private: Evaluation) -> Evaluation:
         """Evaluate at a neighbour of x*, in the direction in which L grows fastest."""
@@ -144,7 +144,7 @@ class GradientMatching:
         direction = torch.linalg.svd(sketched.swapaxes(1, 2), full_matrices=False).Vh[:, 0]
         return self.evaluate(private.x + NEARBY * direction)
 
-    def descent(self, constants: leakage.Constants) -> Descent:
+    def descent(self, constants: leakage.LeakageConstants) -> MatchingDescent:
         """The step lengths of song2023 §7 for these constants.
 
         Theorem 7.5, with a = 2ωγ₂ (see `semi_smoothness`), applies if γ₁ > 0, β and ω are known, and θ₁² > aθ₂.
@@ -155,9 +155,9 @@ class GradientMatching:
         known = self.problem.lipschitz is not None
         applies = self.full_rank & known & (low**2 > a * high)
         step = np.where(applies, leakage.step_7_5(low, high, a, b), safe)
-        return Descent(safe, step, np.where(applies, leakage.rate_7_5(low, high, a, step), 0.0))
+        return MatchingDescent(safe, step, np.where(applies, leakage.rate_7_5(low, high, a, step), 0.0))
 
-    def semi_smoothness(self, constants: leakage.Constants) -> tuple[Numbers, Numbers]:
+    def semi_smoothness(self, constants: leakage.LeakageConstants) -> tuple[Numbers, Numbers]:
         """(a, b) of semi-smoothness where ω is known, each (T,): 2ωγ₂ in place of Lemma J.4's a, since R ∇_wF(y) - R
         ∇_wF(x) is RΦ(x)ᵀ(y - x) up to γ₂ω‖y - x‖; and its b = γ₂²β²."""
         _, b = leakage.semi_smoothness(constants)

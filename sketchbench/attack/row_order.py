@@ -14,7 +14,7 @@ from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sketchbench.attack.adam import Adam
+from sketchbench.attack.adam import AdamOptimiser
 from sketchbench.base import seeds
 from sketchbench.base.parameters import Checked, Count, Positive, Several
 from sketchbench.compressor.compressor import At, Compressor
@@ -179,7 +179,7 @@ class OrderAttack(Checked):
         z = torch.zeros(len(seen), pixels)
         spread = self._spread(numbers, possible, images, seeds.generator(seed, attack="order"), z)
         lattice = Lattice(seen.shape[1], spread.shape[1])
-        optimiser = Adam([z.requires_grad_()], self.rate)
+        optimiser = AdamOptimiser([z.requires_grad_()], self.rate)
         for share in np.geomspace(self.deviation, self.last, self.passes):
             deviations = (share * spread).astype(np.float32)
             with torch.no_grad():

@@ -23,7 +23,7 @@ NUMBERLESS = (float("nan"), float("inf"), float("-inf"))
 NONZEROS = 16  # one of so many entries of a sparse vector is not 0
 
 
-class Deviation(NamedTuple):
+class MessageDeviation(NamedTuple):
     """A mean that should be 0, measured on two halves of the draws.
 
     Attributes:
@@ -44,12 +44,12 @@ class Bias(NamedTuple):
         entry: its entry with the largest mean deviation there, in standard errors.
     """
 
-    along: Deviation
-    direction: Deviation
-    entry: Deviation
+    along: MessageDeviation
+    direction: MessageDeviation
+    entry: MessageDeviation
 
 
-class Rounds(NamedTuple):
+class PlayedRounds(NamedTuple):
     """Sums over some rounds, in T trials.
 
     Attributes:
@@ -66,7 +66,7 @@ class Rounds(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Subject:
+class CompressorSubject:
     """A compressor that is tested, with the backend and the root seed of the test."""
 
     compressor: Compressor
@@ -123,7 +123,7 @@ def vectors(kind: str, random: np.random.Generator, count: int, d: int) -> NDArr
     return x.astype(np.float32)
 
 
-def bias(subject: Subject, draws: int, block: int) -> Bias:
+def bias(subject: CompressorSubject, draws: int, block: int) -> Bias:
     """The deviation of C(x) from one normal vector x over `draws` rounds with keys of their own, in blocks of `block`
     draws."""
     d = subject.compressor.layout.d
@@ -150,12 +150,12 @@ def bias(subject: Subject, draws: int, block: int) -> Bias:
     )
 
 
-def _deviation(score: float, values: Values) -> Deviation:
+def _deviation(score: float, values: Values) -> MessageDeviation:
     """The deviation, or 0 where all values are rounding."""
-    return Deviation(score, values) if abs(values).max() > EXACT else Deviation(0.0, 0 * values)
+    return MessageDeviation(score, values) if abs(values).max() > EXACT else MessageDeviation(0.0, 0 * values)
 
 
-def losses(subject: Subject, kind: str, trials: int) -> Values:
+def losses(subject: CompressorSubject, kind: str, trials: int) -> Values:
     """‖C(x) - x‖² / ‖x‖² for random vectors x of a kind, (trials,)."""
     x = vectors(kind, subject.random(kind), trials, subject.compressor.layout.d)
     coded = subject.compress(subject.kernels.asarray(x), subject.at(trials, part=kind))
@@ -164,7 +164,7 @@ def losses(subject: Subject, kind: str, trials: int) -> Values:
     return lost
 
 
-def play_rounds(subject: Subject, trials: int, clients: int, rounds: int) -> Rounds:
+def play_rounds(subject: CompressorSubject, trials: int, clients: int, rounds: int) -> PlayedRounds:
     """Run rounds of the compressor with normal updates, and sum what they exchange."""
     memory = subject.compressor.begin(trials, clients, subject.kernels)
     steps = updates = cells = subject.kernels.xp.zeros((1, 1))
@@ -174,10 +174,10 @@ def play_rounds(subject: Subject, trials: int, clients: int, rounds: int) -> Rou
         memory, steps, updates = done.memory, steps + done.step, updates + x.mean(axis=1, dtype="float64")
         if "cells" in done.messages[-1].parts:
             cells = cells + done.messages[-1].parts["cells"].mean(axis=1, dtype="float64")
-    return Rounds(steps, updates, cells, memory)
+    return PlayedRounds(steps, updates, cells, memory)
 
 
-def lost_share(subject: Subject, rounds: Rounds) -> Values:
+def lost_share(subject: CompressorSubject, rounds: PlayedRounds) -> Values:
     """The length of the part of the updates that is neither in the steps nor in the memory, relative to the updates,
     (T,). With feedback at the server, the same for the sketches of updates and steps."""
     if subject.compressor.feedback == "client":
@@ -195,7 +195,7 @@ def denies_sums(compressor: Compressor) -> bool:
     return stated and not compressor.adds_up
 
 
-def step_distance(subject: Subject, rounds: Rounds, clients: int, number: int) -> Values:
+def step_distance(subject: CompressorSubject, rounds: PlayedRounds, clients: int, number: int) -> Values:
     """The distance between the step from the mean message and the step from all messages, relative to the latter, in
     round `number`, (T,). It is infinite where messages don't add up, and their mean can't be decoded."""
     trials = len(rounds.steps)
@@ -223,7 +223,7 @@ class Bytes(NamedTuple):
     down: Values
 
 
-def message_sizes(subject: Subject, rounds: Rounds, clients: int, number: int) -> Bytes:
+def message_sizes(subject: CompressorSubject, rounds: PlayedRounds, clients: int, number: int) -> Bytes:
     """Count the bytes of the messages and replies of round `number`."""
     compressor, trials = subject.compressor, len(rounds.steps)
     x, at = subject.updates("sizes", trials, clients), subject.at(trials, number)
@@ -237,7 +237,7 @@ def message_sizes(subject: Subject, rounds: Rounds, clients: int, number: int) -
     return Bytes(largest, abs(largest - said.bytes_up), np.full(trials, float(abs(down))))
 
 
-def detect_changes(subject: Subject, trials: int, clients: int) -> Values:
+def detect_changes(subject: CompressorSubject, trials: int, clients: int) -> Values:
     """1 for each trial whose messages or step change in a second call with the same key, else 0: (T,)."""
     x, joined = subject.updates("sameness", trials, clients), []
     for _ in range(2):
@@ -249,7 +249,7 @@ def detect_changes(subject: Subject, trials: int, clients: int) -> Values:
     return 1.0 - _equal(subject, *joined).astype(np.float64)
 
 
-def check_renewal(subject: Subject, trials: int) -> tuple[Values, Values]:
+def check_renewal(subject: CompressorSubject, trials: int) -> tuple[Values, Values]:
     """Whether operators are drawn anew as the compressor claims, judged by the messages of one vector.
 
     Returns:
@@ -266,7 +266,7 @@ def check_renewal(subject: Subject, trials: int) -> tuple[Values, Values]:
     return wrong.astype(np.float64), _equal(subject, now, shifted).astype(np.float64)
 
 
-def scale_distance(subject: Subject, trials: int, clients: int, rounds: int) -> Values:
+def scale_distance(subject: CompressorSubject, trials: int, clients: int, rounds: int) -> Values:
     """The distance between the steps of updates in the units EXTREMES and the steps of the same updates, in these
     units; relative to the latter, (T,), of the worse unit. It is 1 where float32 can't hold the sums."""
     plain = _steps(subject, trials, clients, rounds, 1.0)
@@ -280,7 +280,7 @@ def scale_distance(subject: Subject, trials: int, clients: int, rounds: int) -> 
     return np.max(distances, axis=0)
 
 
-def _steps(subject: Subject, trials: int, clients: int, rounds: int, unit: float) -> Array:
+def _steps(subject: CompressorSubject, trials: int, clients: int, rounds: int, unit: float) -> Array:
     """The steps of some rounds of updates in a unit, (T, rounds d)."""
     memory, steps = subject.compressor.begin(trials, clients, subject.kernels), []
     for number in range(rounds):
@@ -291,7 +291,7 @@ def _steps(subject: Subject, trials: int, clients: int, rounds: int, unit: float
     return subject.kernels.xp.concatenate(steps, axis=1)
 
 
-def detect_traces(subject: Subject, rounds: Rounds, clients: int, number: int) -> Values:
+def detect_traces(subject: CompressorSubject, rounds: PlayedRounds, clients: int, number: int) -> Values:
     """1 for each trial whose memory, from these rounds, an update changes that is no number or infinite, else 0: (T,).
     All are 1 if round `number` takes such an update."""
     trials = len(rounds.steps)
@@ -310,7 +310,7 @@ def detect_traces(subject: Subject, rounds: Rounds, clients: int, number: int) -
     return 1.0 - same
 
 
-def detect_silence(subject: Subject, trials: int, clients: int, most: int) -> Values:
+def detect_silence(subject: CompressorSubject, trials: int, clients: int, most: int) -> Values:
     """1 for each trial where, after updates of zeros, `most` rounds of other updates have steps of zeros, else 0: (T,).
 
     These updates are normal in the last rows and columns of each matrix, and elsewhere 0.
@@ -336,7 +336,7 @@ def _join(messages: Sequence[Message]) -> Message:
     return Message({f"{phase} {name}": part for phase, one in enumerate(messages) for name, part in one.parts.items()})
 
 
-def _equal(subject: Subject, one: Message, other: Message) -> NDArray[np.bool_]:
+def _equal(subject: CompressorSubject, one: Message, other: Message) -> NDArray[np.bool_]:
     """Whether all parts of two messages are equal bit for bit, in each trial (T,)."""
     equal: Sequence[Any] = [
         (_raw(subject, part) == _raw(subject, other.parts[name])).reshape(len(part), -1).all(axis=1)
@@ -345,15 +345,15 @@ def _equal(subject: Subject, one: Message, other: Message) -> NDArray[np.bool_]:
     return np.all(equal, axis=0)
 
 
-def _raw(subject: Subject, array: Array) -> NDArray[Any]:
+def _raw(subject: CompressorSubject, array: Array) -> NDArray[Any]:
     return np.asarray(subject.kernels.to_numpy(array))
 
 
-def _numpy(subject: Subject, array: Array) -> Values:
+def _numpy(subject: CompressorSubject, array: Array) -> Values:
     return _raw(subject, array).astype(np.float64)
 
 
-def _relative(subject: Subject, actual: Array, wanted: Array) -> Values:
+def _relative(subject: CompressorSubject, actual: Array, wanted: Array) -> Values:
     """The distance between vectors (T, n), over the length of the wanted vectors, (T,); 0 where both are 0."""
     ours, theirs = _numpy(subject, actual), _numpy(subject, wanted)
     distance, length = np.linalg.norm(ours - theirs, axis=1), np.linalg.norm(theirs, axis=1)

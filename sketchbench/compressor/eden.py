@@ -24,7 +24,7 @@ LEAST = 1000  # the inverse of what is left of the bias of one transform
 SHARE = 64  # the last block, which is padded, has at most about one of so many entries of a long update
 
 
-class Block(NamedTuple):
+class RotatedBlock(NamedTuple):
     """Entries of the update that are rotated together.
 
     Arguments:
@@ -90,14 +90,14 @@ class EDEN(Quantised):
         return found
 
     @functools.cached_property
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> list[RotatedBlock]:
         """The blocks, largest first. Each has at least a byte, and at most 8 bits for an entry."""
         spare = self.limit - WORD - (WORD + 1) * len(self._lengths)
         found, start, n = [], 0, sum(self._lengths)
         for length in self._lengths:
             stop = min(start + length, self.layout.d)
             rotations = self.rotations or 1 + math.ceil(math.log(LEAST, length) - 1e-9)
-            found.append(Block(start, stop, length, min(length, 1 + spare * length // n), rotations))
+            found.append(RotatedBlock(start, stop, length, min(length, 1 + spare * length // n), rotations))
             start = stop
         return found
 
@@ -146,7 +146,7 @@ class EDEN(Quantised):
         bits = xp.unpackbits(xp.concatenate(drawn).view("uint8").ravel()).view("int8")
         return (2 * bits - xp.int8(1)).reshape(len(seeds), most, -1)
 
-    def _rotate(self, x: Array, block: Block, signs: Array, at: At) -> Array:
+    def _rotate(self, x: Array, block: RotatedBlock, signs: Array, at: At) -> Array:
         """The rotated entries of a block, (M, n), of updates (M, d)."""
         entries, first = block.stop - block.start, block.start
         rotated = at.kernels.empty((len(x), block.n), "float32")
@@ -157,7 +157,7 @@ class EDEN(Quantised):
             rotated *= signs[:, number, first : first + block.n]
         return at.kernels.walsh_hadamard(rotated)
 
-    def _restore(self, rotated: Array, block: Block, signs: Array, at: At) -> Array:
+    def _restore(self, rotated: Array, block: RotatedBlock, signs: Array, at: At) -> Array:
         """The inverse of `_rotate`, of (M, n), which it overwrites."""
         for number in reversed(range(block.rotations)):
             rotated = at.kernels.walsh_hadamard(rotated)
@@ -165,7 +165,7 @@ class EDEN(Quantised):
         return rotated
 
 
-def _quantise(rotated: Array, norm: Array, block: Block, at: At) -> tuple[Array, Array]:
+def _quantise(rotated: Array, norm: Array, block: RotatedBlock, at: At) -> tuple[Array, Array]:
     """The inner products (M, 1) of rotated entries (M, n) and the levels nearest to them, once normalised, and the
     numbers of these levels, packed into bytes (M, nbytes)."""
     xp = at.kernels.xp
@@ -188,7 +188,7 @@ def _quantise(rotated: Array, norm: Array, block: Block, at: At) -> tuple[Array,
     return along, codes
 
 
-def _restore_levels(codes: Array, block: Block, at: At) -> Array:
+def _restore_levels(codes: Array, block: RotatedBlock, at: At) -> Array:
     """The levels (M, n) whose numbers `_quantise` packed."""
     xp, quantised = at.kernels.xp, at.kernels.empty((len(codes), block.n), "float32")
     for rows, entries, planes in _pieces(len(codes), block):
@@ -206,7 +206,7 @@ def _restore_levels(codes: Array, block: Block, at: At) -> Array:
     return quantised
 
 
-def _pieces(count: int, block: Block) -> Iterator[tuple[slice, slice, list[slice]]]:
+def _pieces(count: int, block: RotatedBlock) -> Iterator[tuple[slice, slice, list[slice]]]:
     """Pieces of M messages that fit into a cache: messages, rotated entries with equally many bits, and the bytes that
     have their numbers: one bit of each, from the lowest on."""
     first = 0

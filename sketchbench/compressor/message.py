@@ -16,7 +16,7 @@ ALLOWANCE = 8  # bytes that a message may have beyond its share of the dense upd
 KEY = 8  # bytes of the key that the server draws and sends to all clients
 
 
-class Table(NamedTuple):
+class ParameterMatrix(NamedTuple):
     """A parameter as a matrix, with a row for each output of a layer or convolution; a vector is a column.
 
     Arguments:
@@ -59,11 +59,11 @@ class Layout(NamedTuple):
         return sum(self.sizes)
 
     @property
-    def tables(self) -> list["Table"]:
+    def tables(self) -> list["ParameterMatrix"]:
         """Each parameter as a matrix."""
         starts = itertools.accumulate(self.sizes, initial=0)
         return [
-            Table(start, int(shape[0]) if shape else 1, math.prod(map(int, shape[1:])))
+            ParameterMatrix(start, int(shape[0]) if shape else 1, math.prod(map(int, shape[1:])))
             for start, shape in zip(starts, self.shapes, strict=False)
         ]
 

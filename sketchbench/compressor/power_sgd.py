@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from sketchbench.compressor.compressor import At, Compressor, Feedback, Memory
-from sketchbench.compressor.message import WORD, Message, Reply, Table
+from sketchbench.compressor.message import WORD, Message, ParameterMatrix, Reply
 from sketchbench.kernels import Array, Kernels
 from sketchbench.sketch.draws import ENTRIES
 
@@ -51,7 +51,7 @@ class PowerSGD(Compressor):
         self.needs(WORD * self._words(1))
 
     @property
-    def _tables(self) -> list[Table]:
+    def _tables(self) -> list[ParameterMatrix]:
         """The parameters with more than one axis, as matrices."""
         shapes = zip(self.layout.tables, self.layout.shapes, strict=True)
         return [table for table, shape in shapes if len(shape) > 1]
@@ -67,7 +67,7 @@ class PowerSGD(Compressor):
         return max((rank for rank in range(2, most + 1) if WORD * self._words(rank) <= self.limit), default=1)
 
     @functools.cached_property
-    def matrices(self) -> list[Table]:
+    def matrices(self) -> list[ParameterMatrix]:
         """The matrices that are sent as two factors."""
         return [table for table in self._tables if self.rank * (table.n + table.m) < table.n * table.m]
 
@@ -136,7 +136,7 @@ class PowerSGD(Compressor):
         return Reply(self.decode(mean, at, replies)[:, 0], mean.nbytes), memory._replace(server=kept)
 
     @staticmethod
-    def _kept(matrix: Table, before: Array, right: Array, at: At) -> Array:
+    def _kept(matrix: ParameterMatrix, before: Array, right: Array, at: At) -> Array:
         """Q (T, m, r); zeros for one that is no more than rounding beside that of the round before."""
         largest, before = (abs(q).max(axis=(1, 2), keepdims=True) for q in (right, before))
         return at.kernels.xp.where(largest <= max(matrix.n, matrix.m) * EPSILON * before, 0, right)

@@ -15,7 +15,7 @@ from sketchbench.kernels import Array
 from sketchbench.sketch.family import Family
 
 
-class Part(NamedTuple):
+class LayerPart(NamedTuple):
     """A parameter in the flat update.
 
     Arguments:
@@ -61,7 +61,7 @@ class SketchedLayers(Compressor):
         smallest = self._divide(0, 1)
         self.needs(WORD * sum(part.words for part in smallest))
 
-    def _divide(self, numerator: int, denominator: int) -> list[Part]:
+    def _divide(self, numerator: int, denominator: int) -> list[LayerPart]:
         """Divide the update into its parameters, with sketches of numerator/denominator of the inputs, at least 1."""
         matrices = [number for number, shape in enumerate(self.layout.shapes) if len(shape) > 1]
         parts = []
@@ -69,11 +69,11 @@ class SketchedLayers(Compressor):
             family = None
             if number in matrices[:-1] and table.n * table.m:
                 family = fit_family(self.family, table.m, max(1, table.m * numerator // denominator))
-            parts.append(Part(f"parameter{number}", table.start, table.stop, table.n, family))
+            parts.append(LayerPart(f"parameter{number}", table.start, table.stop, table.n, family))
         return parts
 
     @functools.cached_property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[LayerPart]:
         """The parameters, with the largest sketches that fit the limit."""
         most = max(1, *(table.m for table in self.layout.tables))
         for numerator in range(most, -1, -1):
@@ -82,7 +82,7 @@ class SketchedLayers(Compressor):
                 break
         return parts
 
-    def operators(self, at: At) -> Iterator[tuple[Part, Array | None]]:
+    def operators(self, at: At) -> Iterator[tuple[LayerPart, Array | None]]:
         """Each parameter, and its Sᵀ (T, s, inputs), float32, or None if it is sent uncompressed."""
         for part in self.parts:
             if part.family is None:

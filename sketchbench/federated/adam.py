@@ -11,7 +11,7 @@ SMALL = 1e-8  # added to the root of the mean square
 HALF_PERIOD, LOWEST = 10, 0.01  # steps in which the rate falls to so small a share, and in which it rises again
 
 
-class Adam:
+class LocalAdam:
     """Adam (Kingma and Ba 2015) whose learning rate falls from `rate` to a hundredth of it along a cosine in ten steps,
     and rises again in the next ten: with the rate 1e-3 as in MengjiaoZhang/DBCL, Client.py.
 

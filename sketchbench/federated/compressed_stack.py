@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sketchbench.base import seeds
 from sketchbench.federated.compressed_experiment import CompressedExperiment
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD, Sent, ServerState, sparse_nbytes
-from sketchbench.federated.compressors import Arm
+from sketchbench.federated.compressors import CompressionArm
 from sketchbench.federated.curve import Curve
 from sketchbench.learning.objective.stacked import Batches
 from sketchbench.sketch.operator import Sketch
@@ -24,7 +24,7 @@ def can_stack(experiment: CompressedExperiment) -> bool:
     return experiment.network.stacks and experiment.network.d <= LARGEST
 
 
-def train_stack(trials: Sequence[CompressedExperiment], arms: Sequence[Arm]) -> list[list[Curve]]:
+def train_stack(trials: Sequence[CompressedExperiment], arms: Sequence[CompressionArm]) -> list[list[Curve]]:
     """Run experiments side by side, without checkpoints: for each arm the trials' curves, which are those of
     `Experiment.run` bit for bit.
 
@@ -51,7 +51,7 @@ class _Stack:
     """The trainings of one arm, of which `live` have not diverged."""
 
     trials: Sequence[CompressedExperiment]
-    arm: Arm
+    arm: CompressionArm
     curves: list[Curve] = field(init=False)
     live: list[int] = field(init=False)
 

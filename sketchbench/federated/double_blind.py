@@ -42,7 +42,7 @@ class Broadcast:
 
 
 @dataclass(frozen=True)
-class Reply:
+class BlindReply:
     """A client's message: all that the server sees of its data.
 
     Arguments:
@@ -130,7 +130,7 @@ def receive(twin: nn.Module, message: Broadcast, kernels: Kernels) -> None:
             parameter.copy_(message.weights[name])
 
 
-def aggregate(model: nn.Module, replies: Sequence[Reply]) -> None:
+def aggregate(model: nn.Module, replies: Sequence[BlindReply]) -> None:
     """Update the server's model: W ← W - Γ Sᵀ, with the mean Γ of the replies, weighted by their numbers of samples,
     and the sketches that the model drew last.
 
@@ -188,7 +188,7 @@ def respond(
     labels: Tensor,
     rate: float,
     named: Mapping[str, Tensor] | None = None,
-) -> Reply:
+) -> BlindReply:
     """A client's reply after one gradient step on one batch (zhang2021 §4.2).
 
     Arguments:
@@ -209,4 +209,4 @@ def respond(
     named = named or dict(twin.named_parameters())
     gradients = torch.autograd.grad(classification.loss(twin(images), labels), list(named.values()))
     steps = {name: rate * gradient for name, gradient in zip(named, gradients, strict=True)}
-    return Reply(client, len(labels), steps)
+    return BlindReply(client, len(labels), steps)

@@ -47,7 +47,7 @@ LARGEST_UPDATE = 1e30  # magnitude of an update's entry beyond which it has, too
 DRAWN = 2**13  # rounds whose batches a process keeps, for the next method
 
 
-class Drawn(NamedTuple):
+class DrawnRound(NamedTuple):
     """Who takes part in a round, and with which records; B is the largest batch.
 
     Arguments:
@@ -62,7 +62,7 @@ class Drawn(NamedTuple):
 
 
 @functools.lru_cache(maxsize=DRAWN)
-def draw_round(sampling: Sampling, seed: int, number: int, trials: int, clients: int, taking_part: int) -> Drawn:
+def draw_round(sampling: Sampling, seed: int, number: int, trials: int, clients: int, taking_part: int) -> DrawnRound:
     """Draw the round with this number. A record has a share of 1/`sampling.batch` for each time that it is drawn."""
     random = seeds.generator(seed, part="batches", round=number)
     everyone = np.broadcast_to(np.arange(clients), (trials, clients))
@@ -71,7 +71,7 @@ def draw_round(sampling: Sampling, seed: int, number: int, trials: int, clients:
     largest = max(1, int((times > 0).sum(axis=-1).max()))
     places = np.argsort(times == 0, axis=-1, kind="stable")[..., :largest]
     shares = np.take_along_axis(times, places, axis=-1).astype(np.float32) / np.float32(sampling.batch)
-    return Drawn(chosen, places.copy(), shares)
+    return DrawnRound(chosen, places.copy(), shares)
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,7 @@ class Arm(NamedTuple):
     sigma: float = 0.0
 
 
-class Trained(NamedTuple):
+class TrainedArm(NamedTuple):
     """The trainings of an arm, in T trials.
 
     Arguments:
@@ -247,7 +247,7 @@ def train(
     apart: Count = 1,
     every: Count | None = None,
     course: Course = WHOLE,
-) -> list[Trained]:
+) -> list[TrainedArm]:
     """Train all arms, side by side.
 
     In each round clients send their learning rate times their gradient, compressed, and the server subtracts the
@@ -414,7 +414,7 @@ class _Training:
         self._up, self._down = state["up"], state["down"]
         self._accuracies = {number: np.array(one) for number, one in state["accuracies"].items()}
 
-    def result(self, rounds: int, last: range, along: range) -> Trained:
+    def result(self, rounds: int, last: range, along: range) -> TrainedArm:
         """The trainings after `rounds` rounds, judged by the `last`, with their course `along` others."""
         sound = np.asarray(self._clients.kernels.to_numpy(self._sound))
 
@@ -423,4 +423,4 @@ class _Training:
             return np.where(sound, np.reshape(found, (len(numbers), len(sound))), 0.0)
 
         accuracy, course = accuracies(last).mean(axis=0), accuracies(along)
-        return Trained(self._w, ~sound, accuracy, course, self._up, self._down / rounds)
+        return TrainedArm(self._w, ~sound, accuracy, course, self._up, self._down / rounds)

@@ -18,7 +18,7 @@ HEAVIEST = 8.0
 FEWEST = 8  # features that are used, whatever their kurtosis
 
 
-class Scale(NamedTuple):
+class Standardisation(NamedTuple):
     """A standardisation of M features, of which m are used.
 
     Attributes:
@@ -44,7 +44,7 @@ class Strongest(NamedTuple):
     correlation: float
 
 
-def scale_of(features: Floats) -> Scale:
+def scale_of(features: Floats) -> Standardisation:
     """The standardisation of features (T, M), which uses features that vary, with a kurtosis of at most HEAVIEST.
 
     A feature that is nearly constant shows little dependence, and its products have too heavy tails for an interval.
@@ -58,7 +58,7 @@ def scale_of(features: Floats) -> Scale:
     used = varies[kurtosis <= HEAVIEST]
     if len(used) < FEWEST:
         used = np.sort(varies[np.argsort(kurtosis, kind="stable")[:FEWEST]])
-    return Scale(used, mean[used], variance[used] ** 0.5)
+    return Standardisation(used, mean[used], variance[used] ** 0.5)
 
 
 def strongest(left: Floats, right: Floats) -> Strongest:

@@ -36,7 +36,7 @@ from sketchbench.report.figure.catalogue import read_catalogue
 from sketchbench.report.frontier import TRAINING, cells
 from sketchbench.report.table import joining
 from sketchbench.run import job, record
-from sketchbench.run.config.composition import Composed, Composer, load_part
+from sketchbench.run.config.composition import ComposedConfig, Composer, load_part
 from sketchbench.run.config.study import read
 from sketchbench.run.execution import execute
 from sketchbench.run.signature import signature
@@ -117,7 +117,7 @@ class Problem:
         """The name of its reports."""
         return f"{self.dataset}-{self.model}"
 
-    def composed(self, compressor: str, **values: Any) -> Composed:
+    def composed(self, compressor: str, **values: Any) -> ComposedConfig:
         """The config of a run, with values by key of the task, `__` for a dot."""
         overrides = (
             f"task={TRAINING}",

@@ -167,13 +167,13 @@ class AttackConvergence(Checked):
             excesses = [non_critical_excess(point, *between(attack.constants([point]))) for point in points]
             yield Row(f"non_critical{suffix}").exceedances(np.max(excesses, axis=0), 1.0)
 
-    def _semi_smoothness(self, points: Sequence[Evaluation], constants: leakage.Constants) -> Iterator[Row]:
+    def _semi_smoothness(self, points: Sequence[Evaluation], constants: leakage.LeakageConstants) -> Iterator[Row]:
         for suffix, allowed in SEMI_SMOOTHNESS.items():
             a, b = allowed(constants)
             excesses = [semi_smoothness_excess(x, y, a, b) for x in points for y in points if x is not y]
             yield Row(f"semi_smoothness{suffix}").exceedances(np.max(excesses, axis=0), 1.0)
 
-    def _condition(self, constants: leakage.Constants, full_rank: np.ndarray) -> Iterator[Row]:
+    def _condition(self, constants: leakage.LeakageConstants, full_rank: np.ndarray) -> Iterator[Row]:
         a, _ = leakage.semi_smoothness(constants)
         for suffix, between in NON_CRITICAL.items():
             low, high = between(constants)

@@ -71,7 +71,7 @@ class Trials(Checked):
 
 
 @dataclass(frozen=True)
-class CompressedSensing(Trials):
+class CompressedSensingTask(Trials):
     """`trials` runs of `rounds` rounds with the step size 1/√rounds: the recovery under test, with error feedback at
     the server and noise in the channel, beside `peers` (see `federated.peers`). Rows, at about `points` rounds:
 

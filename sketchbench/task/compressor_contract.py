@@ -13,7 +13,7 @@ from sketchbench.base import seeds
 from sketchbench.base.parameters import Checked, Count, Natural, NonEmptyList, Positive, Range, Several
 from sketchbench.compressor import contract, traits
 from sketchbench.compressor.compressor import MakeCompressor
-from sketchbench.compressor.contract import Subject, Values
+from sketchbench.compressor.contract import CompressorSubject, Values
 from sketchbench.compressor.message import WORD, Layout, byte_limit
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row, Value
@@ -49,7 +49,7 @@ class Budget(Checked):
     rounds: Count
     entries: Positive
 
-    def within(self, subject: Subject) -> "Budget":
+    def within(self, subject: CompressorSubject) -> "Budget":
         """The budget of one compressor, whose size limits draws and trials."""
         most = int(self.entries / (subject.compressor.layout.d * max(1, subject.compressor.limit // WORD)))
         trials = min(self.trials, most // APPLICATIONS)
@@ -139,12 +139,12 @@ class CompressorContract(Checked):
         furthest = [max(several, key=lambda one: one.score) for several in means.values()]
         return [*(_count(*item) for item in events.items()), *(one.row.mean(one.values) for one in furthest)]
 
-    def _subject(self, layout: Layout, compression: float) -> Subject:
+    def _subject(self, layout: Layout, compression: float) -> CompressorSubject:
         made = self.compressor(layout=layout, limit=byte_limit(layout, compression))
         seed = seeds.key(self.seed, task="compressor contract", compression=f"{compression:g}", d=layout.d)
-        return Subject(made, self.kernels, seed)
+        return CompressorSubject(made, self.kernels, seed)
 
-    def _events(self, subject: Subject, budget: Budget, keyed: bool) -> Iterator[tuple[str, Values]]:
+    def _events(self, subject: CompressorSubject, budget: Budget, keyed: bool) -> Iterator[tuple[str, Values]]:
         """The quantities that are counted, with their values in each trial, in units of what is allowed."""
         compressor, clients, number = subject.compressor, budget.clients, budget.rounds
         rounds = contract.play_rounds(subject, budget.trials, clients, number)
@@ -169,7 +169,7 @@ class CompressorContract(Checked):
         yield "refusal", contract.detect_traces(subject, rounds, clients, number) / EVENT
         yield "restart", contract.detect_silence(subject, budget.trials, clients, PATIENCE) / EVENT
 
-    def _biases(self, subject: Subject, draws: int) -> Iterator[Candidate]:
+    def _biases(self, subject: CompressorSubject, draws: int) -> Iterator[Candidate]:
         """The deviations of the mean of C(x). `entry` needs all draws, as a compressor may seldom send an entry."""
         if not subject.compressor.unbiased or draws < FEW:
             return
@@ -179,7 +179,7 @@ class CompressorContract(Checked):
                 yield Candidate(one.score, Row(name, exact=0.0), one.values)
 
 
-def _losses(subject: Subject, count: int) -> Iterator[Candidate]:
+def _losses(subject: CompressorSubject, count: int) -> Iterator[Candidate]:
     """The losses of vectors of each kind; the first half of the vectors gives the score."""
     contraction = traits.contraction(subject.compressor)
     if contraction is None:

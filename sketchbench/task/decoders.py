@@ -105,12 +105,12 @@ class Decoders(Checked):
 
 def applications(recovery: Recovery, sketch: Sketch, y: Array) -> int:
     """Count how often a recovery applies Φ or Φᵀ to recover a signal from y (b,)."""
-    meter = Meter(sketch)
+    meter = OperatorMeter(sketch)
     recovery.recover(cast(Sketch, meter), y)
     return len(meter.calls)
 
 
-class Meter:
+class OperatorMeter:
     """An operator that records its applications, and otherwise acts as the operator it wraps."""
 
     def __init__(self, operator: Sketch, calls: list[str] | None = None) -> None:
@@ -120,11 +120,11 @@ class Meter:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.operator, name)
 
-    def padded(self) -> "Meter":
-        return Meter(self.operator.padded(), self.calls)
+    def padded(self) -> "OperatorMeter":
+        return OperatorMeter(self.operator.padded(), self.calls)
 
-    def with_workspace(self) -> "Meter":
-        return Meter(self.operator.with_workspace(), self.calls)
+    def with_workspace(self) -> "OperatorMeter":
+        return OperatorMeter(self.operator.with_workspace(), self.calls)
 
     def sketch(self, *arguments: Any, **options: Any) -> Array:
         self.calls.append("sketch")

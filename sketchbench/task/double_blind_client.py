@@ -65,7 +65,7 @@ class Sketching(Checked):
 
 
 @dataclass(frozen=True)
-class Training(Checked):
+class ClientTraining(Checked):
     """A training by gradient descent.
 
     Arguments:
@@ -114,7 +114,7 @@ class DoubleBlindClient(Checked):
     variants: dict[str, Variant]
     plain: str
     clients: NonEmptyList[Several]
-    training: Training
+    training: ClientTraining
     least: Positive
     allowed: Probability
     trials: Several

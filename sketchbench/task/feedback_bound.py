@@ -20,7 +20,7 @@ from sketchbench.sketch.operator import Sketch
 from sketchbench.sketch.recovery.recovery import MakeRecovery, Recovery
 from sketchbench.task import trials
 from sketchbench.task.probes import constants
-from sketchbench.theory.compressed_sensing import Setting, sparsity_limit
+from sketchbench.theory.compressed_sensing import SensingSetting, sparsity_limit
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +86,7 @@ class FeedbackBound(Checked):
         tail, noise = constants(sketch, recovery, self.probes, self.seed)
         log.info("C_s %.3g, C_n %.3g", tail, noise)
         d, b = self.family.d, self.family.b
-        setting = Setting(
+        setting = SensingSetting(
             smoothness=objective.mean_smoothness,
             gap=objective.gap,
             squared_distance=objective.squared_distance,
@@ -111,7 +111,7 @@ class FeedbackBound(Checked):
             Row("noise_constant", mean=noise, trials=self.probes),
         ]
 
-    def _theorem_1(self, case: str, setting: Setting, seen: Seen) -> Iterator[Row]:
+    def _theorem_1(self, case: str, setting: SensingSetting, seen: Seen) -> Iterator[Row]:
         """The rows of both bounds of Theorem 1 in one reading."""
         row = partial(Row, round=self.rounds, case=case)
         yield row("squared_gradient", bound=setting.squared_gradient).mean(seen.squared_gradient)

@@ -72,7 +72,7 @@ class Arms(Checked):
         yield from (MemoryArm("fiht", float(c), self.few) for c in self.few_fiht)
 
 
-class Compressor(NamedTuple):
+class MemoryCompressor(NamedTuple):
     """What clients and server compute: the messages of gradients (T, d), and what the server keeps of its sum of memory
     and message, which is that less the message of the step."""
 
@@ -81,7 +81,7 @@ class Compressor(NamedTuple):
 
 
 @dataclass
-class Memory:
+class ArmMemory:
     """The memories of an arm's trials.
 
     Arguments:
@@ -93,7 +93,7 @@ class Memory:
         over: the round in which the memory exceeded the limit, after which the trial is not followed; 0 if none, (T,).
     """
 
-    compressor: Compressor
+    compressor: MemoryCompressor
     limit: float
     trials: int
     kept: Array | float = 0.0
@@ -191,12 +191,12 @@ class FeedbackMemory(Checked):
             w = (w - step).astype("float32")
             yield t, step
 
-    def _memory(self, arm: MemoryArm, d: int) -> Memory:
-        return Memory(self._compressor(arm, d), feedback_limit(arm.k / d), self.trials)
+    def _memory(self, arm: MemoryArm, d: int) -> ArmMemory:
+        return ArmMemory(self._compressor(arm, d), feedback_limit(arm.k / d), self.trials)
 
-    def _compressor(self, arm: MemoryArm, d: int) -> Compressor:
+    def _compressor(self, arm: MemoryArm, d: int) -> MemoryCompressor:
         if arm.case == "top_k":
-            return Compressor(lambda g: g, lambda z: z - best(self.kernels, z, arm.k))
+            return MemoryCompressor(lambda g: g, lambda z: z - best(self.kernels, z, arm.k))
         if arm.rows is None:
             recovery, whole = compressors.fiht(d, arm.k, arm.compression)
             sketch = whole.draw(seeds.key(self.seed, task="feedback memory", family=repr(whole)), kernels=self.kernels)
@@ -204,7 +204,7 @@ class FeedbackMemory(Checked):
             def send(g: Array) -> Array:
                 return sketch.sketch(g, check_finite=False)
 
-            return Compressor(send, lambda z: z - send(recovery.recover(sketch, z).x))
+            return MemoryCompressor(send, lambda z: z - send(recovery.recover(sketch, z).x))
         hashing: Literal["rows", "full"] = "rows" if arm.case == "count_sketch_linear" else "full"
         cells = arm.rows * max(1, round(d / (arm.rows * arm.compression)))
         family = BlockSparseEmbedding(d, cells, s=arm.rows, hashing=hashing)
@@ -219,9 +219,9 @@ class FeedbackMemory(Checked):
             step: Array = best(self.kernels, stack.median(z[:, None])[:, 0], arm.k)
             return z - send_table(step)
 
-        return Compressor(send_table, keep_table)
+        return MemoryCompressor(send_table, keep_table)
 
-    def _shown(self, row: Row, ratio: NDArray[np.float64], memory: Memory) -> Row | None:
+    def _shown(self, row: Row, ratio: NDArray[np.float64], memory: ArmMemory) -> Row | None:
         """The row of a round; None after that of the first round in which a trial was over."""
         ended = memory.over[memory.over > 0]
         if not ended.size:
@@ -235,7 +235,7 @@ def _row(quantity: str, arm: MemoryArm, d: int) -> Row:
     return Row(quantity, case=arm.case, compression=arm.compression, s=arm.rows, k=arm.k, d=d)
 
 
-def _ends(arm: MemoryArm, memory: Memory, d: int) -> Iterator[Row]:
+def _ends(arm: MemoryArm, memory: ArmMemory, d: int) -> Iterator[Row]:
     """The rows of an arm about its whole runs."""
     count, trials_ = int((memory.over > 0).sum()), memory.trials
     yield _row("largest", arm, d).exceedances(memory.largest, memory.limit)

@@ -9,7 +9,7 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench.attack.compressed_message import PLACES, VICTIM, Place, Rounds, Sight
+from sketchbench.attack.compressed_message import PLACES, VICTIM, Place, Sight, WatchedRounds
 from sketchbench.attack.dense_networks import DenseNetworks
 from sketchbench.attack.lens import Unseen
 from sketchbench.attack.message_property import MessageProperty, Observation, Updates
@@ -223,7 +223,7 @@ class FrontierLeakage(Checked):
                     rows[place] = [Row("psnr", case=place).without_number("refused", str(reason))]
             yield from rows[place]
 
-    def _place_rows(self, compressor: Compressor, watched: Rounds, place: Place, control: int) -> Iterator[Row]:
+    def _place_rows(self, compressor: Compressor, watched: WatchedRounds, place: Place, control: int) -> Iterator[Row]:
         """The rows of one place, from the first round to the last."""
         until = np.full(self.trials, np.inf)
         found, seen, done = None, 0, False
@@ -254,7 +254,7 @@ class FrontierLeakage(Checked):
             return networks
         return networks.with_projections(projections, self.kernels)
 
-    def _watch(self, scene: Scene, compressor: Compressor) -> Rounds:
+    def _watch(self, scene: Scene, compressor: Compressor) -> WatchedRounds:
         """The rounds of all trials."""
 
         made: dict[int, Array] = {}  # once where nothing is projected
@@ -267,7 +267,7 @@ class FrontierLeakage(Checked):
                 made[0] = self.kernels.asarray(scene.updates(networks))
             return made[0]
 
-        return Rounds(compressor, self._at("round", len(scene.images)), updates)
+        return WatchedRounds(compressor, self._at("round", len(scene.images)), updates)
 
     def _target(self, scene: Scene, compressor: Compressor, sights: list[Sight]) -> Target:
         """The input of the attacks on some rounds."""

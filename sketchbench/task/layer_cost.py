@@ -83,20 +83,20 @@ class LayerCost(Checked):
         random = torch.Generator().manual_seed(key % 2**63)
         x = torch.randn(batch, d, generator=random).to(device).requires_grad_()
         slope = torch.randn(batch, self.outputs, generator=random).to(device)
-        meter = Meter(self.family.draw(key, kernels=self.kernels))
+        meter = EntryMeter(self.family.draw(key, kernels=self.kernels))
         plain = nn.Linear(d, self.outputs).to(device)
         factor = SketchedLinear(d, self.outputs, self.family).to(device)
         factor.operator = cast(Sketch, meter)
         make = partial(Pass, x=x, slope=slope, meter=meter)
         return {
             "plain": make(plain),
-            "printed": make(Printed(plain, cast(Sketch, meter))),
+            "printed": make(PrintedLayer(plain, cast(Sketch, meter))),
             "one factor": make(factor),
             "twice": make(plain, times=2),
         }
 
 
-class Printed(nn.Module):
+class PrintedLayer(nn.Module):
     """Z = (X S)(W S)ᵀ + bias, computed from both sketches."""
 
     def __init__(self, plain: nn.Linear, operator: Sketch) -> None:
@@ -108,7 +108,7 @@ class Printed(nn.Module):
         return nn.functional.linear(inputs, weight, self.plain.bias)
 
 
-class Meter:
+class EntryMeter:
     """A CountSketch that counts the entries of vectors that S or Sᵀ is applied to."""
 
     def __init__(self, operator: Sketch) -> None:
@@ -135,7 +135,7 @@ class Pass:
     layer: nn.Module
     x: Tensor
     slope: Tensor
-    meter: Meter
+    meter: EntryMeter
     times: int = 1
 
     def __call__(self) -> None:

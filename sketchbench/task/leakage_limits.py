@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
-from sketchbench.attack.compressed_message import VICTIM, Rounds
+from sketchbench.attack.compressed_message import VICTIM, WatchedRounds
 from sketchbench.attack.dense_networks import DenseNetworks, DrawnBatch, LocalSteps
 from sketchbench.attack.lens import Unseen
 from sketchbench.attack.message_scene import Scene, draw_further, draw_scene
@@ -97,7 +97,7 @@ class Condition(Checked):
 
 
 @dataclass(frozen=True)
-class Training(Checked):
+class LimitsTraining(Checked):
     """How networks are trained before they are attacked: each by steps of gradient descent on random training images.
 
     Arguments:
@@ -109,7 +109,7 @@ class Training(Checked):
     rate: Positive
 
 
-class Found(NamedTuple):
+class FoundLeads(NamedTuple):
     """What attacks find under a condition.
 
     Attributes:
@@ -169,7 +169,7 @@ class LeakageLimits(Checked):
     model: MakeModel
     attacks: StackedAttacks
     conditions: dict[str, Condition]
-    training: Training
+    training: LimitsTraining
     local_rate: Positive
     least: Positive
     choosing: Several
@@ -247,7 +247,7 @@ class LeakageLimits(Checked):
             if kind != CLASS_MEAN:
                 yield Row("own_lead", **columns, attack=kind).mean(one[self.choosing :])
 
-    def _attack(self, name: str, condition: Condition) -> Found:
+    def _attack(self, name: str, condition: Condition) -> FoundLeads:
         scene = self._scene
         images, labels = self._clients(condition)
         places = drawn_places(condition, len(images), self._judged)
@@ -261,7 +261,7 @@ class LeakageLimits(Checked):
         several = {id(x): x for x in networks}
         updates = {key: self.kernels.asarray(x.gradients(images, labels).numpy()) for key, x in several.items()}
         moving = condition.moving or condition.redrawn
-        played = Rounds(compressor, at, lambda at: updates[id(networks[at.round])], moving=moving)
+        played = WatchedRounds(compressor, at, lambda at: updates[id(networks[at.round])], moving=moving)
         sights = played.sights("server", condition.rounds)
         truth, known = labels[:, VICTIM], labels[:, VICTIM]
         target = Target(
@@ -278,7 +278,7 @@ class LeakageLimits(Checked):
         leads = {kind: self._leads(one, images[:, VICTIM], guess, alike) for kind, one in attacks.run(target).items()}
         best = max(leads, key=lambda kind: float(leads[kind][: self.choosing].mean()))
         right = (known == truth)[:, VICTIM].numpy()
-        return Found(leads, best, sum(sight.nbytes for sight in sights), right)
+        return FoundLeads(leads, best, sum(sight.nbytes for sight in sights), right)
 
     def _clients(self, condition: Condition) -> tuple[Tensor, Tensor]:
         """The clients' images, (T, C, n, pixels), and their classes, (T, C, n). The first ones are those of the scene,

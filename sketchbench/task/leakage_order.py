@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from sketchbench.attack.compressed_message import VICTIM, Rounds
+from sketchbench.attack.compressed_message import VICTIM, WatchedRounds
 from sketchbench.attack.message_scene import Scene, draw_scene, pixels
 from sketchbench.attack.row_order import OrderAttack, public_numbers
 from sketchbench.base import seeds
@@ -72,7 +72,7 @@ class LeakageOrder(Checked):
         compressor = self.compressor(layout=layout, limit=byte_limit(layout, self.compression))
         at = At(self.kernels, self._judged, 0, self.trials)
         updates = scene.updates(scene.networks)
-        sight = Rounds(compressor, at, lambda _: self.kernels.asarray(updates)).sights("server", 1)[0]
+        sight = WatchedRounds(compressor, at, lambda _: self.kernels.asarray(updates)).sights("server", 1)[0]
         labels, numbers = scene.labels[:, VICTIM], public_numbers(compressor, at)
 
         def possible(images: Tensor) -> Tensor:

@@ -19,7 +19,7 @@ from sketchbench.task.privacy_audit import audit
 Placement = Literal["before", "after", "unscaled", "halved"]
 
 
-class Setting(NamedTuple):
+class PlacementSetting(NamedTuple):
     """Operators of T trials.
 
     Attributes:
@@ -86,7 +86,7 @@ class NoisePlacement(Checked):
         """The standard deviation for a sensitivity of 1."""
         return 1 / gaussian.mu(self.epsilon, self.delta)
 
-    def _settings(self, *names: str) -> list[Setting]:
+    def _settings(self, *names: str) -> list[PlacementSetting]:
         """The operators of all trials, in blocks."""
         settings = []
         xp = self.kernels.xp
@@ -96,7 +96,7 @@ class NoisePlacement(Checked):
             R = stack.materialize()
             values, vectors = xp.linalg.eigh(R.swapaxes(-1, -2) @ R)
             shown = (R @ vectors[..., -1:])[..., 0]
-            settings.append(Setting(stack, R, xp.sqrt(values[..., -1]), shown))
+            settings.append(PlacementSetting(stack, R, xp.sqrt(values[..., -1]), shown))
         return settings
 
     def _statistics(self, placement: Placement, world: str) -> Statistics:
@@ -109,7 +109,7 @@ class NoisePlacement(Checked):
             statistics.append(self.kernels.to_numpy((setting.shown * sent).sum(axis=-1) / setting.norm**2))
         return np.concatenate(statistics)
 
-    def _noise(self, placement: Placement, setting: Setting, random: np.random.Generator) -> Array:
+    def _noise(self, placement: Placement, setting: PlacementSetting, random: np.random.Generator) -> Array:
         """The noise in the releases of T trials, (T, b)."""
         trials, b, d = setting.R.shape
         asarray = self.kernels.asarray
@@ -122,7 +122,7 @@ class NoisePlacement(Checked):
             case "unscaled":
                 return asarray(self._sigma * random.standard_normal((trials, b)))
 
-    def _ratio(self, setting: Setting) -> Statistics:
+    def _ratio(self, setting: PlacementSetting) -> Statistics:
         """The power of desketched noise, after over before the sketch, (T,): the power of Rᵀ N(0, τ² I) is τ²‖R‖_F²,
         that of RᵀR N(0, σ² I) is σ²‖RᵀR‖_F²."""
         R = setting.R

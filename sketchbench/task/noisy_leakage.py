@@ -52,7 +52,7 @@ class Release(Checked):
 
 
 @dataclass(frozen=True)
-class Privacy(Checked):
+class MessagePrivacy(Checked):
     """Of a client's message in one round.
 
     Arguments:
@@ -68,7 +68,7 @@ class Privacy(Checked):
     noise: NonNegative
 
 
-class Drawn(NamedTuple):
+class DrawnRelease(NamedTuple):
     """What a release draws, whatever its noise.
 
     Attributes:
@@ -123,7 +123,7 @@ class NoisyLeakage(Checked):
     model: MakeModel
     attacks: StackedAttacks
     releases: dict[str, Release]
-    privacy: Privacy
+    privacy: MessagePrivacy
     candidates: Several
     allowed: Probability
     networks: Count
@@ -156,7 +156,7 @@ class NoisyLeakage(Checked):
         return _SHARED.of((repr(setting), self._data.digest), lambda: self)
 
     @functools.cached_property
-    def _drawn(self) -> dict[int, Drawn]:
+    def _drawn(self) -> dict[int, DrawnRelease]:
         """By the seed of a release."""
         return {}
 
@@ -245,7 +245,7 @@ class NoisyLeakage(Checked):
             right = self._inverted(compressor, at, seen) == victims[:, 0]
             yield Row("inverted", bound=bound, **columns).counted(int(right.sum()), self.networks)
 
-    def _draw(self, release: Release, seed: int) -> Drawn:
+    def _draw(self, release: Release, seed: int) -> DrawnRelease:
         if seed not in self._drawn:
             random = seeds.generator(seed, data="trials")
             victims = torch.tensor(random.integers(self.candidates, size=(self.networks, self._each)))
@@ -254,7 +254,7 @@ class NoisyLeakage(Checked):
             size, entries = self._gradients[:, 0].shape, None
             if release.clients == 1:
                 entries = torch.tensor(random.standard_normal(size), dtype=torch.float32)
-            self._drawn[seed] = Drawn(victims, products, noise, entries)
+            self._drawn[seed] = DrawnRelease(victims, products, noise, entries)
         return self._drawn[seed]
 
     def _products(self, release: Release, victims: Tensor, random: np.random.Generator) -> Tensor:

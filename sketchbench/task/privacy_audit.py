@@ -58,7 +58,7 @@ class Account(NamedTuple):
     sigma: float
 
 
-class Block(NamedTuple):
+class AuditBlock(NamedTuple):
     """Trials that are trained together, the same for every level of noise.
 
     Attributes:
@@ -136,7 +136,7 @@ class PrivacyAudit(Checked):
         algorithm = IterativeSketching(self.family, 1.0, self.training.local_steps)
         return PrivateSketching(algorithm, sampling, sigma, bound=BOUND)
 
-    def _blocks(self, sampling: Sampling, present: bool) -> list[Block]:
+    def _blocks(self, sampling: Sampling, present: bool) -> list[AuditBlock]:
         """The trials of one world, with the canary (`present`) or without, in blocks."""
         trained, kernels, found = self.training, self.kernels, []
         name = f"{sampling.kind} {'present' if present else 'absent'}"
@@ -148,10 +148,10 @@ class PrivacyAudit(Checked):
             public = [
                 self.family.draw(key, operators=count, first=t * count, kernels=kernels) for t in range(trained.rounds)
             ]
-            found.append(Block(count, key, noise, kernels.to_numpy(most_visible(public, kernels))))
+            found.append(AuditBlock(count, key, noise, kernels.to_numpy(most_visible(public, kernels))))
         return found
 
-    def _evidence(self, world: list[Block], sampling: Sampling, sigma: float, present: bool) -> Evidence:
+    def _evidence(self, world: list[AuditBlock], sampling: Sampling, sigma: float, present: bool) -> Evidence:
         """Train all trials of a world; returns the attacker's evidence."""
         trained, kernels, parts = self.training, self.kernels, []
         training = self._training(sampling, sigma)
@@ -163,7 +163,7 @@ class PrivacyAudit(Checked):
             parts.append(likelihood_ratio(sent, direction, kernels, rounds=trained.rounds))
         return Evidence(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
-    def _rows(self, account: Account, noise: float, blocks_by_world: dict[bool, list[Block]]) -> list[Row]:
+    def _rows(self, account: Account, noise: float, blocks_by_world: dict[bool, list[AuditBlock]]) -> list[Row]:
         """The row `visible`, and a row `audit` for each δ."""
         sampling = account.sampling
         present, absent = (

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sketchbench.base import seeds
 from sketchbench.base.parameters import Checked, Count, Positive, Probability, Range, Several, Share
-from sketchbench.federated.sampled import Sampled
+from sketchbench.federated.sampled import SampledEstimates
 from sketchbench.federated.theorems import algorithm_of, find_theorem
 from sketchbench.kernels import Kernels
 from sketchbench.learning.objective.empirical import EmpiricalRisk
@@ -86,7 +86,7 @@ class SampledGradients(Checked):
         algorithm, _ = algorithm_of(theorem, objective, self.family, self.known, factor=factor, alpha="exact")
         random = seeds.generator(self.seed, task="sampled gradients", records=str(records), clients=str(clients))
         key = seeds.key(self.seed, task="sampled gradients", family=repr(self.family))
-        gradients = Sampled(objective, random, records, clients) if records < 1 or clients < 1 else None
+        gradients = SampledEstimates(objective, random, records, clients) if records < 1 or clients < 1 else None
         arrived = np.full(self.trials, np.nan)
         for at in algorithm.run(objective, key, trials=self.trials, rounds=rounds, gradients=gradients):
             left = self.kernels.to_numpy(objective.loss(at.w) - objective.minimum) / objective.gap

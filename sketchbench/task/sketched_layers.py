@@ -24,7 +24,7 @@ ALLOWED = 1e-10  # an error that rounding in float64 can explain
 
 
 @dataclass(frozen=True)
-class SketchedLayers(Checked):
+class SketchedLayersTask(Checked):
     """Measures the errors of a sketched layer and its derivatives, in float64, relative to the formulas of zhang2021.
 
     Every trial has a fresh operator, inputs X, weights W and output gradients G = ∂L/∂Z. An error is the largest entry

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from sketchbench import kernels
-from sketchbench.attack.compressed_message import OBSERVER, VICTIM, Place, Rounds, Unseen
+from sketchbench.attack.compressed_message import OBSERVER, VICTIM, Place, Unseen, WatchedRounds
 from sketchbench.attack.dense_networks import DenseNetworks
 from sketchbench.attack.lens import surprisal
 from sketchbench.attack.message_property import MessageProperty, Observation
@@ -50,12 +50,14 @@ def updates() -> Array:
     return scene().updates(scene().networks)
 
 
-def watched(kind: type[Compressor], compression: float = 1, seen: Array | None = None) -> Rounds:
+def watched(kind: type[Compressor], compression: float = 1, seen: Array | None = None) -> WatchedRounds:
     layout = scene().networks.layout
-    return Rounds(kind(layout, byte_limit(layout, compression)), at(), lambda at: updates() if seen is None else seen)
+    return WatchedRounds(
+        kind(layout, byte_limit(layout, compression)), at(), lambda at: updates() if seen is None else seen
+    )
 
 
-def target(one: Rounds, place: Place, rounds: int = 1) -> Target:
+def target(one: WatchedRounds, place: Place, rounds: int = 1) -> Target:
     sights, known = one.sights(place, rounds), scene()
     labels, networks = known.labels[:, sights[0].clients], [known.networks] * len(sights)
     return Target(sights, networks, labels, known.prior, known.classes, 5, one.compressor, known.public)
@@ -150,8 +152,8 @@ def test_views_where_weights_move() -> None:
     def later(at: At) -> Array:
         return (1 + at.round) * updates()
 
-    assert len(Rounds(one_key, at(), lambda _: updates()).sights("server", 3)) == 1
-    sights = Rounds(one_key, at(), later, moving=True).sights("server", 3)
+    assert len(WatchedRounds(one_key, at(), lambda _: updates()).sights("server", 3)) == 1
+    sights = WatchedRounds(one_key, at(), later, moving=True).sights("server", 3)
     assert len(sights) == 3
     for number, sight in enumerate(sights):
         torch.testing.assert_close(sight.seen, (1 + number) * sights[0].seen, rtol=1e-4, atol=1e-6)
@@ -159,9 +161,9 @@ def test_views_where_weights_move() -> None:
         torch.testing.assert_close(predicted, sight.seen, rtol=1e-4, atol=1e-6)
     top = watched(TopK, 16).compressor
     with pytest.raises(Unseen, match="at other weights each"):
-        Rounds(one_key, at(), later, moving=True).sights("another client", 2)
+        WatchedRounds(one_key, at(), later, moving=True).sights("another client", 2)
     with pytest.raises(ValueError, match="TopK keeps what clients have not sent"):
-        Rounds(top, at(), later, moving=True)
+        WatchedRounds(top, at(), later, moving=True)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,7 +11,7 @@ import torch
 from compressing import LAYOUT, exchanged, updates
 
 from sketchbench import kernels as backends
-from sketchbench.attack.compressed_message import Rounds
+from sketchbench.attack.compressed_message import WatchedRounds
 from sketchbench.attack.lens import Unseen
 from sketchbench.attack.message_property import MessageProperty
 from sketchbench.attack.stacked_inversion import StackedAttacks
@@ -96,7 +96,7 @@ def test_clients_and_a_server_of_processes_do_the_same() -> None:
 
 def test_what_it_leaks_is_not_measured(reference: Kernels) -> None:
     x = updates(1)
-    watched = Rounds(made(), At(reference, SEED, 0, len(x)), lambda _: x)
+    watched = WatchedRounds(made(), At(reference, SEED, 0, len(x)), lambda _: x)
     with pytest.raises(Unseen, match="not measured: no attack reads messages of LargestEntries"):
         watched.sights("server", 1)
     places = {"server": [1], "sum": [1], "another client": [1], "eavesdropper": [1]}
@@ -133,5 +133,5 @@ def test_a_lens_of_one_s_own_is_used(reference: Kernels) -> None:
 
     x = updates(1)
     seeing = type("Seeing", (OWN,), {"lens": lens})(layout=LAYOUT, limit=byte_limit(LAYOUT, COMPRESSION))
-    (sight,) = Rounds(seeing, At(reference, SEED, 0, len(x)), lambda _: x).sights("server", 1)
+    (sight,) = WatchedRounds(seeing, At(reference, SEED, 0, len(x)), lambda _: x).sights("server", 1)
     assert sight.seen.shape == (len(x), 1)

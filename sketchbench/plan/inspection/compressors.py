@@ -26,7 +26,7 @@ def check_compressor(findings: Findings, node: Any) -> None:
     cls = subclass(findings, KEY, node, Compressor, example="my_compressors.Thinned", given=("layout", "limit"))
     if cls is None:
         return
-    if not isinstance(cls.adds_up, bool):
+    if not isinstance(getattr(cls, "adds_up", None), bool):
         findings.add(KEY, f"{cls.__name__} must say `adds_up: ClassVar[bool] = True`, or False")
         return
     with findings.running(KEY):

@@ -34,7 +34,7 @@ class Iterate(NamedTuple):
     residual: Array
 
 
-class Point(NamedTuple):
+class SparseSums(NamedTuple):
     """N vectors w, each a sum of sparse vectors with disjoint supports.
 
     Attributes:
@@ -45,10 +45,10 @@ class Point(NamedTuple):
     terms: tuple[tuple[Array, Array], ...]
     residual: Array
 
-    def rows(self, mask: Array) -> "Point":
+    def rows(self, mask: Array) -> "SparseSums":
         """The vectors of a mask, booleans (N,)."""
         terms = tuple((at[mask], values[mask]) for at, values in self.terms)
-        return Point(terms, self.residual[mask])
+        return SparseSums(terms, self.residual[mask])
 
 
 class Signals(NamedTuple):
@@ -67,7 +67,7 @@ class Signals(NamedTuple):
     y: Array
     energy: Array
     g: Iterate
-    w: Point
+    w: SparseSums
     norms: Array
 
     def rows(self, mask: Array) -> "Signals":
@@ -121,7 +121,7 @@ class Iterative(Recovery):
         estimate = phi.desketch(y, check_finite=False)
         small = SMALL * (inner(estimate, estimate) ** 0.5 if self.stopping == "relative" else xp.ones(count))
         g = self._keep(phi, y, estimate, domain)
-        w = Point(((g.at, g.values),), g.residual)
+        w = SparseSums(((g.at, g.values),), g.residual)
         signals = Signals(xp.arange(count), y, inner(y, y), g, w, self._norms(phi, w))
         for s in range(self.iterations):
             g = self._next(phi, signals, domain)
@@ -147,7 +147,7 @@ class Iterative(Recovery):
         """The norms of what is tiny are below the paper's threshold after one iteration."""
         return self if self.stopping == "relative" else replace(self, iterations=1)
 
-    def _norms(self, phi: Sketch, w: Point) -> Array:
+    def _norms(self, phi: Sketch, w: SparseSums) -> Array:
         """The norms by which iterations stop, as a column (N, 1)."""
         parts = [w.residual] if self.stopping == "residual" else [values for _, values in w.terms]
         squared: Array = sum(phi.kernels.inner(part, part) for part in parts)
@@ -168,12 +168,12 @@ class Iterative(Recovery):
             domain: number of coordinates that may be nonzero.
         """
 
-    def _point(self, phi: Sketch, signals: Signals, g: Iterate) -> Point:
+    def _point(self, phi: Sketch, signals: Signals, g: Iterate) -> SparseSums:
         """The point from which the next step starts, given the new iterate g: g itself, unless overridden.
 
         `signals.g`, the last iterate, may be overwritten.
         """
-        return Point(((g.at, g.values),), g.residual)
+        return SparseSums(((g.at, g.values),), g.residual)
 
 
 def iterate_at(phi: Sketch, y: Array, at: Array, values: Array) -> Iterate:
