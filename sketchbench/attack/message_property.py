@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sketchbench.attack.dense_networks import DenseNetworks
-from sketchbench.base.parameters import Checked, Count, Natural, NonEmptyList, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, Natural, NonEmptyList
 from sketchbench.compressor.compressor import At, Compressor
 from sketchbench.compressor.door import check_count
 from sketchbench.kernels import Array
@@ -64,8 +64,8 @@ class MessageProperty(Checked):
 
     classes: NonEmptyList[Natural]
     batch: Count
-    known: Several
-    tested: Several
+    known: AtLeastTwo
+    tested: AtLeastTwo
     others: Count
     features: Count
 

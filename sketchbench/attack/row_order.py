@@ -16,7 +16,7 @@ from torch import Tensor
 
 from sketchbench.attack.adam import AdamOptimiser
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, Positive, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, Positive
 from sketchbench.compressor.compressor import At, Compressor
 from sketchbench.compressor.operators import SketchedUpdate, on_cpu
 from sketchbench.compressor.sparse import RandomK
@@ -157,7 +157,7 @@ class OrderAttack(Checked):
         last: the same in the last pass. It must not become so small that wrong places explain most numbers.
     """
 
-    passes: Several
+    passes: AtLeastTwo
     steps: Count
     rate: Positive
     draws: Count

@@ -17,7 +17,7 @@ from sketchbench.attack.gradient_matching import (
 )
 from sketchbench.attack.matching_problem import FEATURES, MatchingProblem, bilinear, normal, perceptron, residual
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, Positive, Probability, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, Positive, Probability
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import MEDIAN, Row
 from sketchbench.sketch.family import Family
@@ -88,7 +88,7 @@ class AttackConvergence(Checked):
     known: Known
     kernels: Kernels
     seed: int
-    trials: Several
+    trials: AtLeastTwo
     lipschitz: list[Positive]
     batch: Count
     rounds: Count

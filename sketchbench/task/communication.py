@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, Probability, Range, Several, Share
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, Probability, Range, Share
 from sketchbench.federated.theorems import algorithm_of, find_theorem, measure
 from sketchbench.kernels import Kernels
 from sketchbench.learning.objective.objective import MakeObjective, Objective
@@ -61,7 +61,7 @@ class Communication(Checked):
     objective: MakeObjective
     theorem: str
     factor: Share
-    trials: Several
+    trials: AtLeastTwo
     rounds: Count
     target: Probability
     patience: Annotated[float, Range(1)]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sketchbench.base import seeds
 from sketchbench.base.kept import Kept
-from sketchbench.base.parameters import Checked, Count, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD, LemmaVectors, MakeSGD, ServerState, track
 from sketchbench.federated.iterative_sketching import Round
 from sketchbench.federated.peers import Peer, Peers, Table
@@ -67,7 +67,7 @@ class Trials(Checked):
     """
 
     problem: Literal["one", "start", "each"]
-    trials: Several
+    trials: AtLeastTwo
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, Natural, NonEmptyList, Positive, Range, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, Natural, NonEmptyList, Positive, Range
 from sketchbench.compressor import contract, traits
 from sketchbench.compressor.compressor import MakeCompressor
 from sketchbench.compressor.contract import CompressorSubject, Values
@@ -42,10 +42,10 @@ class Budget(Checked):
             each of APPLICATIONS uses in a trial. They limit draws and trials, but to no fewer than 2.
     """
 
-    draws: Several
-    vectors: Several
-    trials: Several
-    clients: Several
+    draws: AtLeastTwo
+    vectors: AtLeastTwo
+    trials: AtLeastTwo
+    clients: AtLeastTwo
     rounds: Count
     entries: Positive
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, NonEmptyList, Several, Share
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonEmptyList, Share
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
 from sketchbench.sketch.contract import algebra, independence, sameness, unbiased
@@ -77,8 +77,8 @@ class Contract(Checked):
     kernels: Kernels
     seed: int
     sizes: NonEmptyList[NonEmptyList[Count]]
-    operators: Several
-    fewer: Several
+    operators: AtLeastTwo
+    fewer: AtLeastTwo
     rate: Share
 
     def __post_init__(self) -> None:

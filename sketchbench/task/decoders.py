@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench.base.parameters import Checked, Count, NonEmptyList, NonNegative, Positive, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonEmptyList, NonNegative, Positive
 from sketchbench.kernels import Array, Kernels
 from sketchbench.measure.row import MEDIAN, Row
 from sketchbench.sketch.family import Family
@@ -49,7 +49,7 @@ class Decoders(Checked):
     recovery: MakeRecovery
     kernels: Kernels
     seed: int
-    trials: Several
+    trials: AtLeastTwo
     k: Count
     noise: NonNegative
     applications: NonEmptyList[Count]

@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, NonEmptyList, Positive, Probability, Range, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonEmptyList, Positive, Probability, Range
 from sketchbench.measure.row import Row
 from sketchbench.theory import descent
 
@@ -51,7 +51,7 @@ class Descent(Checked):
     seed: int
     d: Count
     conditions: NonEmptyList[Annotated[float, Range(1)]]
-    trials: Several
+    trials: AtLeastTwo
     steps: Count
     momenta: NonEmptyList[Probability]
     variances: NonEmptyList[Positive]

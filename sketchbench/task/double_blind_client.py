@@ -17,7 +17,7 @@ from sketchbench.attack.dense_networks import DenseNetworks
 from sketchbench.attack.message_scene import Scene, draw_scene, pixels
 from sketchbench.attack.stacked_inversion import StackedAttacks, Target
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, Natural, NonEmptyList, Positive, Probability, Several, choose
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, Natural, NonEmptyList, Positive, Probability, choose
 from sketchbench.compressor.compressor import At
 from sketchbench.compressor.message import byte_limit
 from sketchbench.compressor.plain import Plain
@@ -113,11 +113,11 @@ class DoubleBlindClient(Checked):
     sketching: Sketching
     variants: dict[str, Variant]
     plain: str
-    clients: NonEmptyList[Several]
+    clients: NonEmptyList[AtLeastTwo]
     training: ClientTraining
     least: Positive
     allowed: Probability
-    trials: Several
+    trials: AtLeastTwo
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench.base.parameters import Checked, Count, NonNegative, Probability, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonNegative, Probability
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD, track
 from sketchbench.kernels import Array, Kernels
 from sketchbench.learning.objective.objective import MakeObjective, Objective
@@ -68,7 +68,7 @@ class FeedbackBound(Checked):
     kernels: Kernels
     seed: int
     objective: MakeObjective
-    trials: Several
+    trials: AtLeastTwo
     rounds: Count
     k: Count
     channel_noise: NonNegative

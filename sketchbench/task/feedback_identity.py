@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench.base.parameters import Checked, Count, NonNegative, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonNegative
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD, track
 from sketchbench.kernels import Array, Kernels
 from sketchbench.learning.objective.objective import MakeObjective
@@ -43,7 +43,7 @@ class FeedbackIdentity(Checked):
     kernels: Kernels
     seed: int
     objective: MakeObjective
-    trials: Several
+    trials: AtLeastTwo
     rounds: Count
     k: Count
     channel_noise: NonNegative

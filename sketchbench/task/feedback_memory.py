@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, Positive, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, Positive
 from sketchbench.federated import compressors
 from sketchbench.kernels import Array, Kernels
 from sketchbench.learning.dataset.dataset import MakeDataset
@@ -149,7 +149,7 @@ class FeedbackMemory(Checked):
     batch: Count
     rate: Positive
     rounds: Count
-    trials: Several
+    trials: AtLeastTwo
     arms: Arms
     points: Count
 

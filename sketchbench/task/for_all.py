@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Probability, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Probability
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row, exceeding
 from sketchbench.measure.sparsity import sparsity, tail_norms
@@ -48,8 +48,8 @@ class ForAll(Checked):
     recovery: MakeRecovery
     kernels: Kernels
     seed: int
-    trials: Several
-    k: Several
+    trials: AtLeastTwo
+    k: AtLeastTwo
     gamma: Probability
 
     def run(self) -> list[Row]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sketchbench.base.course import Course
-from sketchbench.base.parameters import Checked, NonEmptyList, Positive, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, NonEmptyList, Positive
 from sketchbench.compressor.budget import at_budget
 from sketchbench.compressor.compressor import Compressor, MakeCompressor
 from sketchbench.compressor.traits import Modular
@@ -107,7 +107,7 @@ class Frontier(Checked):
     privacy: RecordPrivacy
     tuning: RateChoice
     judging: FrontierJudging
-    trials: Several
+    trials: AtLeastTwo
 
     def run(self) -> list[Row]:
         """Train; returns the rows of each setting.

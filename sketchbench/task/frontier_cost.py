@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, NonEmptyList, Positive, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonEmptyList, Positive
 from sketchbench.compressor.budget import at_budget
 from sketchbench.compressor.compressor import At, Compressor, MakeCompressor, Memory
 from sketchbench.compressor.message import Layout, byte_limit
@@ -61,7 +61,7 @@ class FrontierCost(Checked):
     layers: NonEmptyList[Count]
     clients: Count
     batch: Count
-    trials: Several
+    trials: AtLeastTwo
 
     def run(self) -> list[Row]:
         """Time the rounds; returns the five rows."""

@@ -17,7 +17,7 @@ from sketchbench.attack.message_scene import Scene, draw_networks, draw_scene, p
 from sketchbench.attack.stacked_inversion import CLASS_MEAN, Kind, StackedAttacks, Target
 from sketchbench.base import seeds
 from sketchbench.base.kept import Kept
-from sketchbench.base.parameters import Checked, Count, Natural, NonEmptyList, Positive, Probability, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, Natural, NonEmptyList, Positive, Probability
 from sketchbench.compressor import traits
 from sketchbench.compressor.budget import at_budget
 from sketchbench.compressor.compressor import At, Compressor, MakeCompressor
@@ -147,13 +147,13 @@ class FrontierLeakage(Checked):
     seed: int
     dataset: MakeDataset
     model: MakeModel
-    clients: Several
+    clients: AtLeastTwo
     attacks: StackedAttacks
     inference: MessageProperty
     judging: LeakageJudging
     rounds: dict[str, list[Count]]
-    choosing: Several
-    trials: Several
+    choosing: AtLeastTwo
+    trials: AtLeastTwo
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -19,7 +19,7 @@ from sketchbench.attack.victim import Victim
 from sketchbench.attack.view import MakeView
 from sketchbench.base import seeds
 from sketchbench.base.course import WHOLE, Course
-from sketchbench.base.parameters import Checked, Natural, NonNegative, Positive, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Natural, NonNegative, Positive
 from sketchbench.kernels import Kernels
 from sketchbench.learning.dataset.dataset import Dataset, MakeDataset
 from sketchbench.learning.model.autograd import device_of
@@ -126,7 +126,7 @@ class ImageInversion(Checked, Repeated):
     attack: Inversion
     control: MakeView
     views: dict[str, MakeView]
-    trials: Several
+    trials: AtLeastTwo
     assessment: Assessment
     course: Course = field(default=WHOLE, kw_only=True)
 

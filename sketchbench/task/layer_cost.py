@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, NonEmptyList, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonEmptyList
 from sketchbench.kernels import Array, Kernels
 from sketchbench.learning.model import autograd
 from sketchbench.learning.model.sketched import SketchedLinear
@@ -54,7 +54,7 @@ class LayerCost(Checked):
     seed: int
     outputs: Count
     batches: NonEmptyList[Count]
-    repetitions: Several
+    repetitions: AtLeastTwo
 
     def __post_init__(self) -> None:
         super().__post_init__()

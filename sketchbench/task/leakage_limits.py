@@ -20,7 +20,7 @@ from sketchbench.attack.message_scene import Scene, draw_further, draw_scene
 from sketchbench.attack.stacked_inversion import CLASS_MEAN, Kind, StackedAttacks, Target
 from sketchbench.base import seeds
 from sketchbench.base.kept import Kept
-from sketchbench.base.parameters import Checked, Count, Natural, Positive, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, Natural, Positive
 from sketchbench.compressor.compressor import At, MakeCompressor
 from sketchbench.compressor.message import byte_limit
 from sketchbench.kernels import Kernels
@@ -172,8 +172,8 @@ class LeakageLimits(Checked):
     training: LimitsTraining
     local_rate: Positive
     least: Positive
-    choosing: Several
-    trials: Several
+    choosing: AtLeastTwo
+    trials: AtLeastTwo
 
     def run(self) -> list[Row]:
         rows = [row for name, condition in self.conditions.items() for row in self._rows(name, condition)]

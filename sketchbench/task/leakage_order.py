@@ -11,7 +11,7 @@ from sketchbench.attack.compressed_message import VICTIM, WatchedRounds
 from sketchbench.attack.message_scene import Scene, draw_scene, pixels
 from sketchbench.attack.row_order import OrderAttack, public_numbers
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Natural, Positive, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Natural, Positive
 from sketchbench.compressor.compressor import At, MakeCompressor
 from sketchbench.compressor.message import byte_limit
 from sketchbench.kernels import Kernels
@@ -56,7 +56,7 @@ class LeakageOrder(Checked):
     least: Positive
     certain: Positive
     pictures: Natural
-    trials: Several
+    trials: AtLeastTwo
 
     def run(self) -> list[Row]:
         scene = draw_scene(self.dataset(), self.model, self._judged, CLIENTS, self.trials)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, NonEmptyList, Positive, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonEmptyList, Positive
 from sketchbench.compressor import traits
 from sketchbench.compressor.compressor import At, Compressor, MakeCompressor
 from sketchbench.compressor.message import Layout, byte_limit
@@ -56,7 +56,7 @@ class MessageError(Checked):
     model: MakeModel
     partition: MakeParts
     batch: Count
-    trials: Several
+    trials: AtLeastTwo
 
     def run(self) -> list[Row]:
         roots = [seeds.key(self.seed, task="message error", trial=number) for number in range(self.trials)]

@@ -7,7 +7,7 @@ import numpy as np
 
 from sketchbench.attack.membership import Statistics
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Positive, Probability, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Positive, Probability
 from sketchbench.kernels import Array, Kernels
 from sketchbench.measure.row import Row
 from sketchbench.privacy import gaussian
@@ -61,7 +61,7 @@ class NoisePlacement(Checked):
     family: Family
     kernels: Kernels
     seed: int
-    trials: Several
+    trials: AtLeastTwo
     epsilon: Positive
     delta: Probability
 

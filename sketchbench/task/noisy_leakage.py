@@ -16,7 +16,7 @@ from sketchbench.attack.message_scene import Scene, draw_scene
 from sketchbench.attack.stacked_inversion import StackedAttacks, Target
 from sketchbench.base import seeds
 from sketchbench.base.kept import Kept
-from sketchbench.base.parameters import Checked, Count, NonEmptyList, NonNegative, Positive, Probability, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonEmptyList, NonNegative, Positive, Probability
 from sketchbench.compressor.compressor import At, Compressor, MakeCompressor
 from sketchbench.compressor.message import byte_limit
 from sketchbench.compressor.plain import Plain
@@ -124,10 +124,10 @@ class NoisyLeakage(Checked):
     attacks: StackedAttacks
     releases: dict[str, Release]
     privacy: MessagePrivacy
-    candidates: Several
+    candidates: AtLeastTwo
     allowed: Probability
     networks: Count
-    trials: Several
+    trials: AtLeastTwo
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
-from sketchbench.base.parameters import Checked, Count, NonEmpty, Positive, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonEmpty, Positive
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
 from sketchbench.sketch.family import Family
@@ -43,7 +43,7 @@ class Padding(Checked):
     recovery: MakeRecovery
     kernels: Kernels
     seed: int
-    trials: Several
+    trials: AtLeastTwo
     k: Count
     signals: Annotated[dict[Kind, Positive], NonEmpty]
 

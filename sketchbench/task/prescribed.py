@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, NonEmptyList, Positive, Several, choose
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonEmptyList, Positive, choose
 from sketchbench.federated.iterative_sketching import IterativeSketching, Round
 from sketchbench.federated.theorems import Alpha, assumptions, find_theorem
 from sketchbench.kernels import Array, Kernels
@@ -50,7 +50,7 @@ class Prescribed(Checked):
     theorem: str
     alpha: Alpha
     targets: NonEmptyList[Positive]
-    trials: Several
+    trials: AtLeastTwo
     local_steps: Count
 
     def run(self) -> list[Row]:

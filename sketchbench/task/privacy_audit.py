@@ -9,7 +9,7 @@ import numpy as np
 
 from sketchbench.attack.membership import Evidence, Statistics, likelihood_ratio, most_visible, worlds
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, NonNegative, Positive, Probability, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonNegative, Positive, Probability
 from sketchbench.federated.iterative_sketching import IterativeSketching
 from sketchbench.federated.private_sketching import PrivateSketching
 from sketchbench.kernels import Kernels
@@ -100,7 +100,7 @@ class PrivacyAudit(Checked):
     family: Family
     kernels: Kernels
     seed: int
-    trials: Several
+    trials: AtLeastTwo
     samplings: dict[Kind, str]
     training: AuditedTraining
     epsilon: Positive

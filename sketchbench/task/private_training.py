@@ -8,7 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, NonEmptyList, NonNegative, Positive, Probability, Several, Share
+from sketchbench.base.parameters import (
+    AtLeastTwo,
+    Checked,
+    Count,
+    NonEmptyList,
+    NonNegative,
+    Positive,
+    Probability,
+    Share,
+)
 from sketchbench.federated.iterative_sketching import IterativeSketching, Round
 from sketchbench.federated.private_sketching import PrivateSketching
 from sketchbench.federated.theorems import Alpha, assumptions
@@ -84,7 +93,7 @@ class PrivateTraining(Checked):
     clip: Positive | None
     rounds: Count
     progress: Share | None
-    trials: Several
+    trials: AtLeastTwo
 
     def run(self) -> list[Row]:
         """Train; returns the rows of the case `none`, then of each ε and factor of the noise in turn.

@@ -13,7 +13,7 @@ from sketchbench.attack.property import RandomForest
 from sketchbench.attack.property_batches import Party, PropertyBatches
 from sketchbench.attack.watched_training import Observations, Parties, Phases, WatchedTraining
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, NonNegative, Positive, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonNegative, Positive
 from sketchbench.kernels import Kernels
 from sketchbench.learning.dataset.dataset import Dataset, MakeDataset
 from sketchbench.learning.model.autograd import device_of
@@ -78,7 +78,7 @@ class PropertyInference(Checked):
     phases: Phases
     rate: Positive
     trees: Count
-    trials: Several
+    trials: AtLeastTwo
     allowed_loss: NonNegative
 
     def run(self) -> list[Row]:

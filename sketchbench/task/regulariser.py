@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, NonNegative, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, NonNegative
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
 from sketchbench.sketch.family import Family
@@ -53,8 +53,8 @@ class Regulariser(Checked):
     known: Known
     kernels: Kernels
     seed: int
-    trials: Several
-    samples: Several
+    trials: AtLeastTwo
+    samples: AtLeastTwo
     residual: NonNegative
 
     def __post_init__(self) -> None:

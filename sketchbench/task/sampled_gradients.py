@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, Positive, Probability, Range, Several, Share
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, Positive, Probability, Range, Share
 from sketchbench.federated.sampled import SampledEstimates
 from sketchbench.federated.theorems import algorithm_of, find_theorem
 from sketchbench.kernels import Kernels
@@ -46,7 +46,7 @@ class SampledGradients(Checked):
     kernels: Kernels
     seed: int
     objective: MakeObjective
-    trials: Several
+    trials: AtLeastTwo
     rounds: Count
     factor: Share
     target: Probability

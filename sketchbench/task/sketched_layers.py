@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count
 from sketchbench.kernels import Kernels
 from sketchbench.learning.model.autograd import device_of
 from sketchbench.learning.model.sketched import SketchedConv2d, SketchedLinear
@@ -54,8 +54,8 @@ class SketchedLayersTask(Checked):
     family: Family
     kernels: Kernels
     seed: int
-    trials: Several
-    batch: Several
+    trials: AtLeastTwo
+    batch: AtLeastTwo
     outputs: Count
 
     def __post_init__(self) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked
 from sketchbench.measure.row import Row
 from sketchbench.measure.sparsity import sparsity, tail_norms
 
@@ -36,8 +36,8 @@ class Sparsity(Checked):
     """
 
     seed: int
-    trials: Several
-    length: Several
+    trials: AtLeastTwo
+    length: AtLeastTwo
 
     def run(self) -> list[Row]:
         """Draw the vectors, and measure; returns three rows for each kind."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, NonEmptyList, Positive, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonEmptyList, Positive
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
 from sketchbench.measure.sparsity import tail_constants
@@ -50,7 +50,7 @@ class Stability(Checked):
     recovery: MakeRecovery
     kernels: Kernels
     seed: int
-    trials: Several
+    trials: AtLeastTwo
     k: Count
     amounts: NonEmptyList[Positive]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, NonEmpty, Range, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, NonEmpty, Range
 from sketchbench.kernels import Kernels, numpy_kernels
 from sketchbench.measure.cost import count_operations, exponents, time_in_turns
 from sketchbench.measure.row import MEDIAN, Row
@@ -48,7 +48,7 @@ class TransformCost(Checked):
     seed: int
     sizes: Sizes
     dense: Sizes
-    repetitions: Several
+    repetitions: AtLeastTwo
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -3,7 +3,7 @@
 import logging
 from dataclasses import dataclass
 
-from sketchbench.base.parameters import Checked, Count, NonEmptyList, NonNegative, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonEmptyList, NonNegative
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
 from sketchbench.sketch.family import Family
@@ -38,7 +38,7 @@ class Units(Checked):
     recovery: MakeRecovery
     kernels: Kernels
     seed: int
-    trials: Several
+    trials: AtLeastTwo
     k: Count
     noise: NonNegative
     exponents: NonEmptyList[int]
