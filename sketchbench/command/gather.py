@@ -52,7 +52,7 @@ def command(source: Path, dry_run: bool, **options: Any) -> None:
         sys.exit(f"sketchbench: error: {fates['damaged']} damaged files were refused; copy them once more")
 
 
-class Outcome(NamedTuple):
+class GatherOutcome(NamedTuple):
     """What became of a file, and why."""
 
     path: Path
@@ -79,7 +79,7 @@ class Gathering:
         self._checkpoints = Path(plan.places.results, "checkpoints")
         self._owners = {run.checkpoints_name for run in plan.all_runs}
 
-    def look_through(self, folder: Path) -> Iterator[Outcome]:
+    def look_through(self, folder: Path) -> Iterator[GatherOutcome]:
         """Take the records and checkpoints below a folder, in the order of their paths; links are passed over.
 
         Raises:
@@ -93,27 +93,27 @@ class Gathering:
             elif path.suffix == ".pt":
                 yield self._checkpoint(path)
 
-    def _record(self, path: Path) -> Outcome:
+    def _record(self, path: Path) -> GatherOutcome:
         try:
             record.read(path)  # looks at the end first, where a huge file of zeros shows
             content = path.read_bytes()
             theirs = record.parse(content, path)
         except (record.RecordError, OSError) as error:
-            return Outcome(path, "damaged", str(error).removeprefix(f"{path}: "))
+            return GatherOutcome(path, "damaged", str(error).removeprefix(f"{path}: "))
         signature = theirs.provenance.get("signature")
         if signature in self._joined:
-            return Outcome(path, "not needed", "its trials are runs of their own here, and taken instead")
+            return GatherOutcome(path, "not needed", "its trials are runs of their own here, and taken instead")
         if signature not in self._places:
-            return Outcome(path, "refused", f"{self._stranger(theirs)}; its signature is {signature}")
+            return GatherOutcome(path, "refused", f"{self._stranger(theirs)}; its signature is {signature}")
         place = self._places[signature]
         try:
             ours = record.read(place, signature)
         except record.RecordError:
             return self._taken(path, place, content)
         if ours.rows == theirs.rows:
-            return Outcome(path, "not needed", f"{place} is there already, and the same")
+            return GatherOutcome(path, "not needed", f"{place} is there already, and the same")
         reason = f"{place} is there already, with other numbers or times; remove it to take this one"
-        return Outcome(path, "refused", reason)
+        return GatherOutcome(path, "refused", reason)
 
     def _stranger(self, theirs: record.Record) -> str:
         """Why a record is of no run that is planned here."""
@@ -123,26 +123,26 @@ class Gathering:
             return "made by other code than is here"
         return "no such run is planned here"
 
-    def _checkpoint(self, path: Path) -> Outcome:
+    def _checkpoint(self, path: Path) -> GatherOutcome:
         from sketchbench.federated import checkpoint  # a second and a half that records do without
 
         try:
             content, rounds = checkpoint.verify(path)
         except (ValueError, OSError) as error:
-            return Outcome(path, "damaged", str(error))
+            return GatherOutcome(path, "damaged", str(error))
         position = max((i for i, part in enumerate(path.parts[:-1]) if part in self._owners), default=None)
         if position is None:
-            return Outcome(path, "refused", "it is of no run that is planned here, or was made by other code")
+            return GatherOutcome(path, "refused", "it is of no run that is planned here, or was made by other code")
         place = self._checkpoints.joinpath(*path.parts[position:])
         with suppress(ValueError, OSError):
             if place.is_file() and checkpoint.verify(place)[1] >= rounds:
-                return Outcome(path, "not needed", f"{place} is there already, and as far")
+                return GatherOutcome(path, "not needed", f"{place} is there already, and as far")
         return self._taken(path, place, content)
 
-    def _taken(self, path: Path, place: Path, content: bytes) -> Outcome:
+    def _taken(self, path: Path, place: Path, content: bytes) -> GatherOutcome:
         if not self._dry:
             clear(place)
             if place.is_file():
                 set_aside(place)
             write_bytes(place, content)
-        return Outcome(path, "taken", f"as {place}")
+        return GatherOutcome(path, "taken", f"as {place}")

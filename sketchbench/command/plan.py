@@ -31,7 +31,7 @@ def settings(function: Any) -> Any:
     return function
 
 
-class Settings(click.Command):
+class PlanSettings(click.Command):
     """A command whose options may be written as Snakemake's settings: `--config folder=mine` is `--folder=mine`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -42,7 +42,7 @@ class Settings(click.Command):
         )
 
 
-@click.command("plan", cls=Settings)
+@click.command("plan", cls=PlanSettings)
 @settings
 @click.option("--runs", is_flag=True, help="List each run, with its signature.")
 def command(runs: bool, **options: Any) -> None:

@@ -17,7 +17,7 @@ from sketchbench.plan.expansion import Expansion
 from sketchbench.plan.plan import RUNS, Plan, Skipped, standing_file
 from sketchbench.plan.selection import ALL, Methods, places_of, selection_of, unjudged
 from sketchbench.report import standing
-from sketchbench.report.standing import Table
+from sketchbench.report.standing import RunTable
 from sketchbench.run.config import study
 from sketchbench.run.config.composition import Composer, own_methods, user_folder
 from sketchbench.run.config.schema import SCALES, load, validate
@@ -81,7 +81,7 @@ def expand(
     conf: Path = CONF,
     together: int | Literal["all", "short"] = 1,
     beside: Methods | None = None,
-    tables: Mapping[str, Table] | None = None,
+    tables: Mapping[str, RunTable] | None = None,
     minutes: float | None = None,
     reuse_trials_only: bool = False,
 ) -> Plan:

@@ -36,7 +36,7 @@ States = Mapping[str, Mapping[str, list[str]]]  # methods by study and state; me
 
 
 @dataclass(frozen=True)
-class Table:
+class RunTable:
     """A whole table that a run leaves as it is.
 
     Attributes:
@@ -59,14 +59,14 @@ class Table:
         return states
 
 
-class Drawn(NamedTuple):
+class DrawnFigure(NamedTuple):
     """A figure: the studies of its tables, and the digest of its entry in the catalogue."""
 
     studies: Sequence[str]
     code: str
 
 
-class Printed(NamedTuple):
+class PrintedTables(NamedTuple):
     """The report of printed numbers: the studies that measure them, their files, and which of the studies are older."""
 
     studies: Sequence[str]
@@ -74,27 +74,27 @@ class Printed(NamedTuple):
     older: Sequence[str] = ()
 
 
-class Frontier(NamedTuple):
+class FrontierTable(NamedTuple):
     """The frontier: the studies that it is joined from, and what the trainings of some are of, in words."""
 
     studies: Sequence[str]
     trained: Mapping[str, str]
 
 
-NOTHING: Mapping[str, Drawn] = MappingProxyType({})
+NOTHING: Mapping[str, DrawnFigure] = MappingProxyType({})
 
 
 def check(
     folder: Path,
     scale: str,
     manifests: Mapping[str, str],
-    figures: Mapping[str, Drawn] = NOTHING,
+    figures: Mapping[str, DrawnFigure] = NOTHING,
     *,
     facts: str,
     claims: Iterable[Path] = (),
     standing: Iterable[str] = (),
-    printed: Printed | None = None,
-    frontier: Frontier | None = None,
+    printed: PrintedTables | None = None,
+    frontier: FrontierTable | None = None,
 ) -> list[str]:
     """Prepare for a run that makes what is missing: see `seal.check`. Reads every report once.
 
@@ -139,7 +139,7 @@ def _sum(path: Path) -> str:
         return ""
 
 
-def find_tables(reports: Path, scale: str) -> dict[str, Table]:
+def find_tables(reports: Path, scale: str) -> dict[str, RunTable]:
     """The tables of a folder of reports that are whole, sealed and of this scale, by study; see `check_others` for
     those that are not. Reads each once."""
     tables = {}
@@ -152,25 +152,25 @@ def find_tables(reports: Path, scale: str) -> dict[str, Table]:
     return tables
 
 
-def _read(path: Path, scale: str) -> Table:
+def _read(path: Path, scale: str) -> RunTable:
     """A table; ValueError for one that is not whole, or has no column `method`."""
     rows = csv.reader(io.StringIO(seal.content(path, "table", scale).decode("utf-8")))
     place = next(rows, []).index(Column.METHOD)
     own = seal.read(seal.beside(path))
     made_of = {method: own.made_of.get(method, "") for method in sorted({row[place] for row in rows})}
-    return Table(made_of, dict(own.settings))
+    return RunTable(made_of, dict(own.settings))
 
 
-def to_json(tables: Mapping[str, Table]) -> str:
+def to_json(tables: Mapping[str, RunTable]) -> str:
     """The tables as JSON, for the jobs of a run: while it goes on, tables change."""
     return json.dumps({study: asdict(table) for study, table in tables.items()}, sort_keys=True)
 
 
-def from_json(path: Path) -> dict[str, Table]:
+def from_json(path: Path) -> dict[str, RunTable]:
     """The tables of a file that has what `to_json` gives. Raises FileError where it can't be read."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        return {study: Table(**table) for study, table in content.items()}
+        return {study: RunTable(**table) for study, table in content.items()}
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise FileError(0, f"{path} can't be read ({error}); start snakemake again, which writes it") from None
 
