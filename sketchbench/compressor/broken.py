@@ -56,20 +56,16 @@ class Smallest(TopK):
 class Forgetful(TopK):
     """Top-K whose clients forget the entries that they did not send."""
 
-    def exchange(self, x: Array, memory: Memory, at: At, receive: Receive | None = None) -> Exchange:
-        done = super().exchange(x, memory, at, receive)
-        kept: Array = done.memory.clients
-        return done._replace(memory=done.memory._replace(clients=0 * kept))
+    def remember(self, carried: Array, memory: Memory, delivered: Array) -> Array:
+        return 0 * super().remember(carried, memory, delivered)
 
 
 @dataclass(frozen=True)
 class Doubled(TopK):
     """Top-K whose clients remember twice the entries that they did not send."""
 
-    def exchange(self, x: Array, memory: Memory, at: At, receive: Receive | None = None) -> Exchange:
-        done = super().exchange(x, memory, at, receive)
-        kept: Array = done.memory.clients
-        return done._replace(memory=done.memory._replace(clients=2 * kept))
+    def remember(self, carried: Array, memory: Memory, delivered: Array) -> Array:
+        return 2 * super().remember(carried, memory, delivered)
 
 
 @dataclass(frozen=True)

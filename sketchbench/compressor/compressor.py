@@ -1,4 +1,4 @@
-"""The compressor: the messages that clients send in a round, and the server's step that they become."""
+"""The compressor: it turns updates into messages, and messages into the server's step."""
 
 import functools
 from abc import ABC, abstractmethod
@@ -21,14 +21,14 @@ Receive = Callable[[Message], Message]
 
 
 class At(NamedTuple):
-    """A round, in which messages are made.
+    """A round.
 
     Arguments:
         kernels: backend of all arrays.
         seed: root of the randomness that clients and server share (`key`), and of the clients' own (`private`).
         round: the number of the round, from 0 on.
         trials: T, independent trials that run side by side.
-        client: the number of the client whose messages are made here; None where those of all are, side by side.
+        client: the number of the client that encodes here; None if all clients encode here, side by side.
     """
 
     kernels: Kernels
@@ -38,34 +38,28 @@ class At(NamedTuple):
     client: int | None = None
 
     def key(self, part: str, *, every_round: bool = True) -> int:
-        """The 64-bit key that the server sends, in every round or once. Trial t uses operator number t of the key."""
+        """Return the 64-bit key that the server sends, in every round or once. Trial t uses its operator number t."""
         return seeds.key(self.seed, compressor=part, round=self.round if every_round else -1)
 
     def private(self, part: str) -> np.random.Generator:
-        """The generator of the clients' own randomness, for all trials and clients; the server does not know it."""
+        """Return the generator of the clients' own randomness, which the server does not know."""
         own = {} if self.client is None else {"client": self.client}
         return seeds.generator(self.seed, compressor=part, round=self.round, **own)
 
 
 class Memory(NamedTuple):
-    """What clients and server keep from one round to the next.
+    """The state of clients and server between rounds.
 
     Arguments:
-        clients: (T, C, d), what each client adds to its updates: the part that it has not sent yet; None without error
-            feedback.
-        server: the server's state, in whatever form the compressor needs; None for no state.
+        clients: (T, C, d), the part of its updates that each client has not sent; None without error feedback.
+        server: the server's state, in any form that the compressor needs; None for no state.
     """
 
     clients: Array | None = None
     server: Any = None
 
     def forget(self, trials: Array, kernels: Kernels) -> "Memory":
-        """The memory with zeros in some trials, in all arrays in lists, tuples and mappings.
-
-        Arguments:
-            trials: those that forget, booleans (T,).
-            kernels: backend of all arrays.
-        """
+        """Return the memory with zeros in `trials`, booleans (T,), in all arrays in lists, tuples and mappings."""
 
         def clear(kept: Array) -> Array:
             return kernels.xp.where(trials.reshape(-1, *[1] * (kept.ndim - 1)), kept.dtype.type(0), kept)
@@ -79,9 +73,8 @@ class Exchange(NamedTuple):
     Arguments:
         step: (T, d), which all parties subtract from the weights.
         memory: for the next round.
-        messages: the clients' messages of each phase.
+        messages, replies: the clients' messages, and the server's reply, of each phase.
         bytes_up, bytes_down: bytes that one client sends and receives, the key included.
-        replies: the server's reply of each phase.
     """
 
     step: Array
@@ -133,7 +126,7 @@ class Compressor(Checked, ABC):
         self.check()
 
     def check(self) -> None:
-        """Raise SizeError (see `needs`) if no message fits into the limit."""
+        """Raise SizeError, by `needs`, if no message fits into the limit."""
 
     def needs(self, nbytes: int) -> None:
         """Raise SizeError if the limit is below `nbytes` bytes."""
@@ -144,7 +137,7 @@ class Compressor(Checked, ABC):
             )
 
     def begin(self, trials: int, clients: int, kernels: Kernels) -> Memory:
-        """The memory before the first round; ValueError or TypeError for fewer than 1 trial or client."""
+        """Return the memory before the first round; ValueError or TypeError for fewer than 1 trial or client."""
         for name, count in (("trials", trials), ("clients", clients)):
             door.check_count(name, count, 1)
         if self.feedback != "client":
@@ -158,37 +151,35 @@ class Compressor(Checked, ABC):
         Arguments:
             x: (T, C, d), the updates, plus the clients' memory.
             memory: of clients and server before the round.
-            at: the round.
             replies: of the earlier phases of the round.
         """
 
     @abstractmethod
     def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
-        """Decode each message of the last phase by itself: (T, C, d). Where messages add up, the server decodes the
-        clients' mean message, with C = 1."""
+        """Decode each message of the last phase by itself: (T, C, d). If messages add up, the server decodes their
+        mean, with C = 1."""
 
     def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
-        """The server's reply to the messages of a phase, and the memory after it. By default the reply is the mean of
-        the decoded messages, sent as d numbers."""
+        """Return the server's reply to the messages of a phase, and the memory after it. By default the reply is the
+        mean of the decoded messages, sent as d numbers."""
         step = self._decoded(message, at, replies).mean(axis=1)
         return Reply(step, self.layout.nbytes), memory
 
     def exchange(self, x: Array, memory: Memory, at: At, receive: Receive | None = None) -> Exchange:
         """Run a round: encode the updates, and compute the server's step and the memory after it.
 
-        Updates and memory stay as they are, whatever comes of the round: after an error it may be run again.
+        Updates and memory stay as they are, so that a round can be run again after an error.
 
         Arguments:
             x: (T, C, d), the clients' updates, float32 and finite, with C >= 1.
             memory: from `begin`, or from the last round.
-            at: the round.
             receive: in place of `traits.receive`, if clients are processes: from the messages of the clients here to
                 what the server gets of all.
 
         Raises:
             TypeError: for another kind of array.
             ValueError: for another shape, an entry that is not finite, or a memory that doesn't fit the updates.
-            OverflowError: where updates plus memory, the step, or the memory after the round exceed float32.
+            OverflowError: if updates plus memory, the step, or the memory after the round exceed float32.
         """
         carried, xp, name = self._admit(x, memory, at), at.kernels.xp, type(self).__name__
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # refused below
@@ -253,7 +244,7 @@ class Compressor(Checked, ABC):
         )
 
     def delivery(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
-        """The part of its update that a client counts as sent, (T, C, d): by default its decoded message."""
+        """Return the part of its update that a client counts as sent, (T, C, d): by default its decoded message."""
         return self._decoded(message, at, replies[:-1])
 
     def _decoded(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
@@ -261,13 +252,8 @@ class Compressor(Checked, ABC):
         return message.decoded_by(lambda: self.decode(message, at, replies))
 
     def remember(self, carried: Array, memory: Memory, delivered: Array) -> Array:
-        """The clients' new memory, (T, C, d): by default the part of updates plus memory that was not delivered.
-
-        Arguments:
-            carried: (T, C, d), the updates plus the clients' memory, as `encode` got them.
-            memory: before the round.
-            delivered: from `delivery`.
-        """
+        """Return the clients' new memory, (T, C, d): by default the part of `carried`, the updates plus the memory
+        before the round, that `delivery` has not `delivered`."""
         return carried - delivered
 
 

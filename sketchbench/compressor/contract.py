@@ -1,4 +1,4 @@
-"""The contract of compressors: measurements, trial by trial, of whether one keeps what every compressor must."""
+"""The contract of compressors, measured trial by trial."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -24,23 +24,19 @@ NONZEROS = 16  # one of so many entries of a sparse vector is not 0
 
 
 class MessageDeviation(NamedTuple):
-    """A mean that should be 0, measured on two halves of the draws.
-
-    Attributes:
-        score: its distance from 0 in the first half, in standard errors.
-        values: the values of the second half, (draws,).
-    """
+    """A mean that should be 0: its distance from 0 in the first half of the draws, in standard errors, and the values
+    of the second half, (draws,)."""
 
     score: float
     values: Values
 
 
 class Bias(NamedTuple):
-    """The deviation C(x) - x of decoded messages, relative to ‖x‖, whose mean is 0 if C is unbiased.
+    """The deviation C(x) - x of decoded messages, relative to ‖x‖, with a mean of 0 if C is unbiased.
 
     Attributes:
         along: its component along x.
-        direction: its component along the direction of the largest mean deviation in the first half of the draws.
+        direction: its component along the largest mean deviation in the first half of the draws.
         entry: its entry with the largest mean deviation there, in standard errors.
     """
 
@@ -74,21 +70,21 @@ class CompressorSubject:
     seed: int
 
     def random(self, part: str) -> np.random.Generator:
-        """The generator of test vectors for a part of the test."""
+        """Return the generator of test vectors for a part of the test."""
         return seeds.generator(self.seed, contract=part)
 
     def updates(self, part: str, trials: int, clients: int) -> Array:
-        """Normal vectors (T, C, d), float32; standard deviations rise from 1 for the first client to 2 for the last."""
+        """Draw normal vectors (T, C, d), float32; standard deviations rise from 1 for the first client to 2."""
         shape = (trials, clients, self.compressor.layout.d)
         x = self.random(part).standard_normal(shape, dtype=np.float32)
         return self.kernels.asarray(x * np.linspace(1, 2, clients, dtype=np.float32)[:, None])
 
     def at(self, trials: int, number: int = 0, part: str = "rounds") -> At:
-        """The round with this number, for a part of the test."""
+        """Return the round with this number, for a part of the test."""
         return At(self.kernels, seeds.key(self.seed, contract=part), number, trials)
 
     def phases(self, x: Array, memory: Memory, at: At, summed: bool) -> tuple[list[Message], list[Reply]]:
-        """The messages and replies of all phases of a round; the server gets the mean message if `summed`, else all."""
+        """Return messages and replies of all phases; the server gets the mean message if `summed`, else all."""
         messages: list[Message] = []
         replies: list[Reply] = []
         server = memory
@@ -102,15 +98,15 @@ class CompressorSubject:
         return messages, replies
 
     def compress(self, x: Array, at: At) -> Array:
-        """C(x) for vectors x (T, d): encode, answer and decode in the first round of a single client."""
+        """Return C(x) for vectors x (T, d), from the first round of a single client."""
         memory = self.compressor.begin(at.trials, 1, self.kernels)
         messages, replies = self.phases(x[:, None], memory, at, summed=False)
         return self.compressor.decode(messages[-1], at, replies[:-1])[:, 0]
 
 
 def vectors(kind: str, random: np.random.Generator, count: int, d: int) -> NDArray[np.float32]:
-    """Random vectors (count, d) of a kind: `gaussian` entries are normal, `heavy-tailed` ones have Student's t
-    distribution with 2 degrees of freedom, `sparse` vectors are normal with most entries 0, `constant` ones are ±1."""
+    """Draw vectors (count, d) of a kind: `gaussian`, `heavy-tailed` (Student's t with 2 degrees of freedom), `sparse`
+    (normal, with most entries 0), or `constant` (entries ±1)."""
     if kind == "heavy-tailed":
         x = random.standard_t(2, (count, d))
     elif kind == "constant":
@@ -124,8 +120,7 @@ def vectors(kind: str, random: np.random.Generator, count: int, d: int) -> NDArr
 
 
 def bias(subject: CompressorSubject, draws: int, block: int) -> Bias:
-    """The deviation of C(x) from one normal vector x over `draws` rounds with keys of their own, in blocks of `block`
-    draws."""
+    """Measure the deviation of C(x) from one normal vector x over `draws` keys, in blocks of `block` draws."""
     d = subject.compressor.layout.d
     x = vectors("gaussian", subject.random("bias"), 1, d)
     size = float(np.linalg.norm(x))
@@ -151,12 +146,12 @@ def bias(subject: CompressorSubject, draws: int, block: int) -> Bias:
 
 
 def _deviation(score: float, values: Values) -> MessageDeviation:
-    """The deviation, or 0 where all values are rounding."""
+    """Return the deviation, or 0 if all values are rounding."""
     return MessageDeviation(score, values) if abs(values).max() > EXACT else MessageDeviation(0.0, 0 * values)
 
 
 def losses(subject: CompressorSubject, kind: str, trials: int) -> Values:
-    """‖C(x) - x‖² / ‖x‖² for random vectors x of a kind, (trials,)."""
+    """Return ‖C(x) - x‖² / ‖x‖² for random vectors x of a kind, (trials,)."""
     x = vectors(kind, subject.random(kind), trials, subject.compressor.layout.d)
     coded = subject.compress(subject.kernels.asarray(x), subject.at(trials, part=kind))
     exact = x.astype(np.float64)
@@ -178,8 +173,8 @@ def play_rounds(subject: CompressorSubject, trials: int, clients: int, rounds: i
 
 
 def lost_share(subject: CompressorSubject, rounds: PlayedRounds) -> Values:
-    """The length of the part of the updates that is neither in the steps nor in the memory, relative to the updates,
-    (T,). With feedback at the server, the same for the sketches of updates and steps."""
+    """Return the length of the updates that are neither in steps nor in the memory, relative to the updates, (T,). With
+    feedback at the server, it is that of their sketches."""
     if subject.compressor.feedback == "client":
         kept: Array = rounds.memory.clients
         return _relative(subject, rounds.steps + kept.mean(axis=1, dtype="float64"), rounds.updates)
@@ -196,8 +191,8 @@ def denies_sums(compressor: Compressor) -> bool:
 
 
 def step_distance(subject: CompressorSubject, rounds: PlayedRounds, clients: int, number: int) -> Values:
-    """The distance between the step from the mean message and the step from all messages, relative to the latter, in
-    round `number`, (T,). It is infinite where messages don't add up, and their mean can't be decoded."""
+    """Return the distance of the mean message's step from the step of all messages, relative to the latter, in round
+    `number`, (T,); infinite if messages do not add up, and their mean can't be decoded."""
     trials = len(rounds.steps)
     x, at = subject.updates("sum", trials, clients), subject.at(trials, number)
     other = subject.phases(x, rounds.memory, at, summed=False)[1][-1].content
@@ -238,7 +233,7 @@ def message_sizes(subject: CompressorSubject, rounds: PlayedRounds, clients: int
 
 
 def detect_changes(subject: CompressorSubject, trials: int, clients: int) -> Values:
-    """1 for each trial whose messages or step change in a second call with the same key, else 0: (T,)."""
+    """Return 1 for each trial whose messages or step change in a second call with the same key, else 0: (T,)."""
     x, joined = subject.updates("sameness", trials, clients), []
     for _ in range(2):
         operators.forget()
@@ -250,11 +245,10 @@ def detect_changes(subject: CompressorSubject, trials: int, clients: int) -> Val
 
 
 def check_renewal(subject: CompressorSubject, trials: int) -> tuple[Values, Values]:
-    """Whether operators are drawn anew as the compressor claims, judged by the messages of one vector.
+    """Check whether operators are drawn anew as the compressor states, by the messages of one vector.
 
-    Returns:
-        Two arrays (T,) of 1 for a failure and 0 else: whether the next round's operator is the same though `fresh`, or
-        another though not `fresh`; and whether the next trial has the same operator.
+    Returns two arrays (T,) of 1 for a failure and 0 else: the next round's operator is the same though `fresh`, or
+    another though not `fresh`; the next trial has the same operator.
     """
     x = subject.kernels.xp.repeat(subject.updates("renewal", 1, 1), trials, axis=0)
     memory = subject.compressor.begin(trials, 1, subject.kernels)
@@ -267,8 +261,8 @@ def check_renewal(subject: CompressorSubject, trials: int) -> tuple[Values, Valu
 
 
 def scale_distance(subject: CompressorSubject, trials: int, clients: int, rounds: int) -> Values:
-    """The distance between the steps of updates in the units EXTREMES and the steps of the same updates, in these
-    units; relative to the latter, (T,), of the worse unit. It is 1 where float32 can't hold the sums."""
+    """Return the relative distance of the steps of updates in the units EXTREMES from the steps of the same updates
+    in unit 1, (T,), for the worse unit; 1 if float32 can't hold the sums."""
     plain = _steps(subject, trials, clients, rounds, 1.0)
     distances = []
     for unit in EXTREMES:
@@ -292,8 +286,8 @@ def _steps(subject: CompressorSubject, trials: int, clients: int, rounds: int, u
 
 
 def detect_traces(subject: CompressorSubject, rounds: PlayedRounds, clients: int, number: int) -> Values:
-    """1 for each trial whose memory, from these rounds, an update changes that is no number or infinite, else 0: (T,).
-    All are 1 if round `number` takes such an update."""
+    """Return 1 for each trial whose memory changes by an update with a NaN or infinity, else 0: (T,). All are 1 if
+    round `number` accepts the update."""
     trials = len(rounds.steps)
     before = [array.copy() for array in door.arrays(tuple(rounds.memory))]
     for entry in NUMBERLESS:
@@ -311,9 +305,9 @@ def detect_traces(subject: CompressorSubject, rounds: PlayedRounds, clients: int
 
 
 def detect_silence(subject: CompressorSubject, trials: int, clients: int, most: int) -> Values:
-    """1 for each trial where, after updates of zeros, `most` rounds of other updates have steps of zeros, else 0: (T,).
+    """Return 1 for each trial with steps of zeros in `most` rounds after an update of zeros, else 0: (T,).
 
-    These updates are normal in the last rows and columns of each matrix, and elsewhere 0.
+    The later updates are normal in the last rows and columns of each matrix, and 0 elsewhere.
     """
     layout, xp = subject.compressor.layout, subject.kernels.xp
     last = np.zeros(layout.d, dtype=np.float32)

@@ -25,10 +25,9 @@ SHARE = 64  # the last block, which is padded, has at most about one of so many 
 
 
 class RotatedBlock(NamedTuple):
-    """Entries of the update that are rotated together.
+    """Entries of the update, from place start to stop, that are rotated together.
 
     Arguments:
-        start, stop: their places.
         n: the length of their rotation, a power of two >= stop - start.
         nbytes: of their codes, whose bits the rotated entries share as evenly as they can.
         rotations: the number of transforms.
@@ -42,8 +41,7 @@ class RotatedBlock(NamedTuple):
 
     @property
     def parts(self) -> list[tuple[int, int, int]]:
-        """The places (start, stop) of rotated entries with equally many bits, and how many: the first ones have 1 more
-        than the others."""
+        """The places (start, stop) of rotated entries with equally many bits, and their bits; the first have 1 more."""
         bits, more = divmod(8 * self.nbytes, self.n)
         return [(0, more, bits + 1), (more, self.n, bits)] if more else [(0, self.n, bits)]
 
@@ -59,14 +57,14 @@ class EDEN(Quantised):
     of any x nearly normal; each is sent as the number of the nearest Lloyd-Max level c, and the server decodes
     ‖x‖²/⟨Rx, c⟩ Rᵀc, whose component along x is x itself.
 
-    The bits of a message may be any number, whole or not, from 8 to a fraction of 1 for an entry: some rotated entries
-    have a bit more than others, and below 1 bit those others have none and count as 0, which is subsampling. Each
-    client draws a rotation of its own, and sends its seed, so that the errors of different clients average out.
+    An entry has from 8 bits to a fraction of 1: some rotated entries have a bit more than others. Below 1 bit the
+    others have none and count as 0, which is subsampling. Each client draws its own rotation, and sends its seed, so
+    that the errors of different clients average out.
 
     Unbiased for a uniformly random R (Vargaftik et al. 2022, Theorem 2.1). Here R is Walsh-Hadamard transforms, each
     after random signs. With one, as in the authors' code, sparse updates have a bias: (2, 1, 0, ..., 0) in 1 bit
-    becomes (2.5, 0, ..., 0) in all draws. Every further one divides what is left of it by about n, their length.
-    Blocks of power-of-two lengths, each with its own scale, spare padding the update. O(d log d).
+    becomes (2.5, 0, ..., 0) in all draws. Each further transform divides the bias by about n, its length. Blocks of
+    power-of-two lengths, each with its own scale, avoid padding the update. O(d log d).
 
     Arguments:
         rotations: the number of transforms; None for as many as leave a LEAST-th of the bias: 2, or 3 of short blocks.
@@ -103,9 +101,8 @@ class EDEN(Quantised):
 
     @property
     def variance(self) -> float:
-        """E‖C(x) - x‖² / ‖x‖² of the x for which it is largest, as n grows: 1/(1 - D) - 1, with the mean distortion D
-        of a block's levels (Vargaftik et al. 2022, Theorem 2.3). It is the same for all x but for what blocks differ in
-        bits an entry."""
+        """The largest E‖C(x) - x‖² / ‖x‖² over x, as n grows: 1/(1 - D) - 1, with the mean distortion D of a block's
+        levels (Vargaftik et al. 2022, Theorem 2.3). All x have it if all blocks have the same bits an entry."""
         return max(1 / block.kept - 1 for block in self.blocks)
 
     def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:

@@ -17,12 +17,8 @@ KEY = 8  # bytes of the key that the server draws and sends to all clients
 
 
 class ParameterMatrix(NamedTuple):
-    """A parameter as a matrix, with a row for each output of a layer or convolution; a vector is a column.
-
-    Arguments:
-        start: its first place in the flat update.
-        n, m: its rows and columns.
-    """
+    """A parameter as a matrix of n rows, one for each output, and m columns, from place `start` of the flat update on;
+    a vector is a column."""
 
     start: int
     n: int
@@ -85,7 +81,7 @@ class Message:
     _decoded: list[Array] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def decoded_by(self, decode: Callable[[], Array]) -> Array:
-        """What `decode` makes of these messages, computed once: server and clients need the same."""
+        """Return what `decode` makes of these messages, computed once for server and clients."""
         if not self._decoded:
             self._decoded.append(decode())
         return self._decoded[0]
@@ -96,15 +92,14 @@ class Message:
         return sum(int(part[0, 0].nbytes) for part in self.parts.values())
 
     def mean(self) -> "Message":
-        """The mean of the clients' messages, with C = 1: all that secure aggregation shows to a server. It keeps the
-        types of the parts, so that integers and 16-bit numbers are rounded."""
+        """Return the mean of the clients' messages, with C = 1, all that secure aggregation shows to a server. Parts
+        keep their types, so that integers and 16-bit numbers are rounded."""
         means = {name: part.mean(axis=1, keepdims=True).astype(part.dtype) for name, part in self.parts.items()}
         return Message(means)
 
 
 def check_layout(layout: Any) -> None:
-    """Raise TypeError for a layout that is no `Layout` of integers, ValueError for a negative one, and SizeError for a
-    layout without entries."""
+    """Raise TypeError unless it is a `Layout` of integers, ValueError for negative ones, SizeError without entries."""
     if not isinstance(layout, Layout) or not _all_are(_is_shape, layout.shapes):
         raise TypeError(f"layout={layout!r} must be a Layout of shapes, which are tuples of integers")
     for shape in layout.shapes:
@@ -123,7 +118,7 @@ def _all_are(kind: Callable[[Any], bool], values: Any) -> bool:
 
 
 def byte_limit(layout: Layout, compression: float) -> int:
-    """The bytes that a client may send in a round: 1/compression of a dense update, and ALLOWANCE bytes more.
+    """Return the bytes that a client may send in a round: 1/compression of a dense update, and ALLOWANCE more.
 
     Raises:
         ValueError: for a compression that is not above 0 and finite.
@@ -148,12 +143,12 @@ class Reply(NamedTuple):
 
 
 def sparse_nbytes(step: Array) -> int:
-    """Bytes of the first of T steps (T, d): its nonzero values with their places, or all its entries if that is
+    """Return bytes of the first of T steps (T, d): nonzero values with their places, or all entries, whichever is
     less."""
     entries = int((step[0] != 0).sum())
     return min(entries * (WORD + place_type(step.shape[1]).itemsize), WORD * step.shape[1])
 
 
 def place_type(d: int) -> np.dtype[Any]:
-    """The smallest unsigned integer type, of at least 16 bits, that can number d places."""
+    """Return the smallest unsigned integer type, of at least 16 bits, that can number d places."""
     return np.dtype("uint16" if d <= 2**16 else "uint32" if d <= 2**32 else "uint64")

@@ -16,12 +16,8 @@ EPSILON = float(np.finfo(np.float32).eps)  # a column beside which another is no
 
 
 class Opening(NamedTuple):
-    """The server's reply of the first phase.
-
-    Attributes:
-        kept: for each matrix, the Q (T, m, r) of the last round, from which this one starts; 0 in the first round.
-        images: for each matrix, the mean of the clients' M Q, (T, n, r).
-    """
+    """The server's reply of the first phase: for each matrix the Q (T, m, r) of the last round, 0 in the first, and
+    the mean of the clients' M Q, (T, n, r)."""
 
     kept: list[Array]
     images: list[Array]
@@ -36,9 +32,9 @@ class PowerSGD(Compressor):
     factors would not be smaller, are sent uncompressed. As in the authors' code, a client's new memory is
     its update plus its memory, less the step. A convolution's filters are a matrix with a row for each output.
 
-    Columns of Q that are no more than rounding beside the others, and all that are beside those of the round before, as
-    after an update of zeros or of low rank, start again from the random columns of the first round: of an update in
-    other rows and columns, zeros would never send anything, and neither would what rounding left in the old ones.
+    Columns of Q at the level of rounding, next to the other columns or to the last round's, start again from the
+    random columns of the first round, as after an update of zeros or of low rank. Otherwise an update in other rows and
+    columns would never be sent.
     """
 
     adds_up: ClassVar[bool] = True

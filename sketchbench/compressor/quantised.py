@@ -20,9 +20,8 @@ SAFE = 40  # the exponent of the largest entries whose squares float32 can sum, 
 
 @dataclass(frozen=True)
 class Quantised(Compressor):
-    """A compressor whose message is a scale, and one of few levels for each entry. Scales differ from client to client,
-    so that the server needs each message; it sends the mean in float32.
-    """
+    """A compressor that sends a scale, and one of few levels for each entry. Clients have scales of their own, so that
+    the server needs each message; it sends the mean in float32."""
 
     adds_up: ClassVar[bool] = False
 
@@ -35,20 +34,20 @@ def _round(v: Array, at: At, part: str) -> Array:
 
 
 def _units(sizes: Array, at: At) -> Array:
-    """Powers of two (T, C, 1) in which entries up to these sizes can be squared and summed: 1 wherever they can as they
-    are, so that these are not rounded otherwise."""
+    """Powers of two (T, C, 1), in whose units entries up to these sizes can be squared and summed; 1 if none is
+    needed."""
     _, exponents = at.kernels.xp.frexp(sizes)
     return _powers(at.kernels.xp.where(abs(exponents) > SAFE, exponents, 0), at)
 
 
 def in_units(x: Array, at: At) -> tuple[Array, Array]:
-    """Powers of two (T, C, 1), and messages (T, C, d) in them, whose entries can be squared and summed."""
+    """Return powers of two (T, C, 1), and x (T, C, d) in these units, whose entries can be squared and summed."""
     units = _units(door.largest(x), at)
     return units, _over(x, units)
 
 
 def _powers(exponents: Array, at: At) -> Array:
-    """Powers of two, float32, of integers up to 128, of which the last two are the same."""
+    """Powers of two, float32, of integers up to 128; 128 counts as 127."""
     xp = at.kernels.xp
     return xp.ldexp(xp.float32(1), xp.minimum(exponents, np.finfo(np.float32).maxexp - 1)).astype("float32")
 
@@ -195,7 +194,7 @@ class Float16(Quantised):
 
 
 def _cast(x: Array, dtype: str, at: At) -> Array:
-    """x as another type of floating-point numbers. Torch's cast gives what NumPy's does, in a tenth of the time."""
+    """Cast x to another floating-point type. Torch's cast equals NumPy's, in a tenth of the time."""
     import torch
 
     return x.astype(dtype) if at.kernels.NAME == "cupy" else torch.from_numpy(x).to(getattr(torch, dtype)).numpy()

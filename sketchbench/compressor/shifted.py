@@ -41,10 +41,9 @@ class EF21RandomK(RandomK):
     """EF21 with Rand-K, unscaled, at places that all clients share: the server keeps the mean of the last update that
     it saw of each entry, and steps by it.
 
-    Where all clients take part, this is EF21 (Richtárik et al. 2021, Algorithm 2) with C(x) = the entries of x at k
-    random places, δ = k/d in the mean over these, exactly: after a message, each client's estimate has its own entries
-    at these places, so that clients may send entries in the place of differences, need no state, and may be others in
-    every round.
+    If all clients take part, this equals EF21 (Richtárik et al. 2021, Algorithm 2) with C(x) = the entries of x at k
+    random places, and δ = k/d in the mean over places. A client's estimate has its own entries at these places after a
+    message. So clients may send entries instead of differences, need no state, and may change from round to round.
     """
 
     unbiased: ClassVar[bool] = False
@@ -56,11 +55,7 @@ class EF21RandomK(RandomK):
         return super().begin(trials, clients, kernels)._replace(server=nothing)
 
     def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
-        xp, values = at.kernels.xp, message.parts["values"]
-        dense = xp.zeros((*values.shape[:2], self.layout.d), dtype=values.dtype)
-        places = xp.broadcast_to(self.places(at)[:, None].astype("int64"), values.shape)
-        xp.put_along_axis(dense, places, values, axis=2)
-        return dense
+        return self.place(message.parts["values"], at)
 
     def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
         step: Array = memory.server.copy()

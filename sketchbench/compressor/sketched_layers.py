@@ -16,12 +16,9 @@ from sketchbench.sketch.family import Family
 
 
 class LayerPart(NamedTuple):
-    """A parameter in the flat update.
+    """A parameter of `outputs` rows at places start to stop of the update, and the name of its part of the message.
 
     Arguments:
-        name: of its part of the message.
-        start, stop: the places of its entries.
-        outputs: the number of its rows.
         family: of Sᵀ (s, inputs), which sketches its columns; None for a parameter that is sent uncompressed.
     """
 
@@ -43,9 +40,8 @@ class SketchedLayers(Compressor):
     that is drawn anew in every round, so that its gradient is Γ Sᵀ. Clients send Γ, and the other parameters
     uncompressed; the server sends W S.
 
-    The message is lossless for gradients of layers that compute so (see `projections`); of any other update it keeps
-    the part in the row space of Sᵀ. Options I and II of zhang2021 §6.3, a client's two estimates of the weights, change
-    neither messages nor steps.
+    The message is lossless for gradients of such layers (see `projections`), and keeps the part of any other update in
+    the row space of Sᵀ. Options I and II of zhang2021 §6.3, two estimates of the weights, change no message or step.
 
     Arguments:
         family: of Sᵀ. All layers have the same ratio of sketch size s to inputs: the largest that fits the limit.
@@ -62,7 +58,7 @@ class SketchedLayers(Compressor):
         self.needs(WORD * sum(part.words for part in smallest))
 
     def _divide(self, numerator: int, denominator: int) -> list[LayerPart]:
-        """Divide the update into its parameters, with sketches of numerator/denominator of the inputs, at least 1."""
+        """Divide the update into parameters, with sketches of numerator/denominator of the inputs, at least 1."""
         matrices = [number for number, shape in enumerate(self.layout.shapes) if len(shape) > 1]
         parts = []
         for number, table in enumerate(self.layout.tables):

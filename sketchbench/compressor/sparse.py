@@ -92,10 +92,15 @@ class RandomK(Compressor):
         return Message({"values": at.kernels.xp.take_along_axis(x, places, axis=2)})
 
     def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
-        xp, values = at.kernels.xp, message.parts["values"]
+        values = message.parts["values"]
+        return self.place(values * values.dtype.type(self.layout.d / self.k), at)
+
+    def place(self, values: Array, at: At) -> Array:
+        """The updates (T, C, d) with these values (T, C, k), and zeros elsewhere."""
+        xp = at.kernels.xp
         dense = xp.zeros((*values.shape[:2], self.layout.d), dtype=values.dtype)
         places = xp.broadcast_to(self.places(at)[:, None].astype("int64"), values.shape)
-        xp.put_along_axis(dense, places, values * values.dtype.type(self.layout.d / self.k), axis=2)
+        xp.put_along_axis(dense, places, values, axis=2)
         return dense
 
     def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
@@ -109,8 +114,7 @@ def _subset(key: int, trials: int, k: int, d: int, kernels: str) -> Array:
 
 @dataclass(frozen=True)
 class ShuffledRandomK(RandomK):
-    """Rand-K that sends its entries in a random order from the key, which hides it from who sees messages without
-    it."""
+    """Rand-K that sends its entries in a random order from the key, which an eavesdropper without the key lacks."""
 
     def places(self, at: At) -> Array:
         order = Draws(at.key("random k order"), 0, at.trials, at.kernels).permutation(ROWS, self.k)
@@ -119,8 +123,8 @@ class ShuffledRandomK(RandomK):
 
 @dataclass(frozen=True)
 class CodedTopK(TopK):
-    """Top-K whose places are sent as gaps, in Rice's code: about log₂(d/k) + 2 bits a place in the place of 16 or more,
-    so that more entries fit.
+    """Top-K that sends places as gaps, in Rice's code: about log₂(d/k) + 2 bits a place instead of 16 or more, so that
+    more entries fit.
 
     The code of k places with w low bits has at most k(1 + w) + (d - k)/2^w bits, which is what a message has room for.
     """
@@ -159,5 +163,5 @@ class CodedTopK(TopK):
         for t, c in np.ndindex(*sent.shape[:2]):
             places[t, c] = decode_rice(xp, bits[t, c], self.k, self._width(self.k))
         if int(places.max()) >= self.layout.d:
-            raise ValueError(f"a message has place {int(places.max())} of an update of {self.layout.d}: no code")
+            raise ValueError(f"a message has place {int(places.max())} of an update of {self.layout.d}: invalid code")
         return places
