@@ -195,8 +195,9 @@ class WatchedRounds:
 
     def _lens(self, message: Message, played: Played, clients: slice, nbytes: int) -> Sight:
         compressor, at, replies = self.compressor, played.at, played.exchange.replies[:-1]
-        seen, look = lens.lens(compressor, message, at, replies)
-        surprisal = lens.surprisal(compressor, message, at, replies)
+        single = lens.Seen(message, at, replies)
+        seen, look = lens.lens(compressor, single)
+        surprisal = lens.surprisal(compressor, single)
         carried = self._carried(played, clients)
 
         def decoded() -> Tensor:

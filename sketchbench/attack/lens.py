@@ -1,13 +1,13 @@
 """An attacker's view of messages, by the class of the compressor.
 
 `lens` gives what an attacker reads in a message, and a differentiable prediction of it. `surprisal` gives a likelihood,
-if a message tells more. Subclasses share the view of their class. A compressor may have methods of these names, without
-the first argument; a class of another kind is registered by `@read.register`.
+if a message tells more. Subclasses share the view of their class. A user's compressor may have methods `lens` and
+`surprisal`, with the arguments (message, at, replies).
 """
 
 from collections.abc import Callable, Sequence
 from functools import singledispatch
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -32,103 +32,104 @@ STEEP = 0.1  # slope of a sign's likelihood, as a share of the mean magnitude
 
 Predict = Callable[[Tensor], Tensor]
 Lens = tuple[Tensor, Predict]
-Replies = Sequence[Reply]
 
 
 class Unseen(ValueError):  # noqa: N818 (no error: it is a row of the result)
     """A party sees no message; the text says why."""
 
 
-def lens(compressor: Compressor, message: Message, at: At, replies: Replies) -> Lens:
-    """Return the m numbers of a message (T, m), on the CPU, and a differentiable map from updates (T, d) to them.
+class Seen(NamedTuple):
+    """A message of single clients (C = 1), with the parts of all phases, its round, and the replies of earlier phases,
+    which depend on the other clients' messages, too."""
 
-    Arguments:
-        message: with the parts of all phases, and C = 1.
-        at: the round.
-        replies: of the earlier phases, which depend on the other clients' messages, too.
+    message: Message
+    at: At
+    replies: Sequence[Reply]
+
+    def tensor(self, array: Array) -> Tensor:
+        """An array as a tensor on the CPU."""
+        return torch.as_tensor(self.at.kernels.to_numpy(array))
+
+    def part(self, name: str) -> Tensor:
+        """A part of the message, (T, ...)."""
+        return self.tensor(self.message.parts[name][:, 0])
+
+    def decoded(self, compressor: Compressor) -> Tensor:
+        """The decoded message, (T, d)."""
+        return self.tensor(compressor.decode(*self)[:, 0])
+
+
+def lens(compressor: Compressor, seen: Seen) -> Lens:
+    """Return the m numbers of a message (T, m), on the CPU, and a differentiable map from updates (T, d) to them.
 
     Raises:
         Unseen: for a compressor whose messages no attack here reads.
     """
     own: Any = getattr(compressor, "lens", None)
-    found: Lens = own(message, at, replies) if own else read(compressor, message, at, replies)
+    found: Lens = own(*seen) if own else read(compressor, seen)
     return found
 
 
-def surprisal(compressor: Compressor, message: Message, at: At, replies: Replies) -> Predict | None:
-    """Return minus the logarithm of the likelihood of a message, (T,), up to a constant, as a differentiable function
-    of updates (T, d), with the arguments of `lens`. None, unless a message tells more than the numbers of `lens`."""
+def surprisal(compressor: Compressor, seen: Seen) -> Predict | None:
+    """Return minus the log-likelihood of a message, (T,), up to a constant, as a differentiable function of updates
+    (T, d). None, unless a message tells more than the numbers of `lens`."""
     own: Any = getattr(compressor, "surprisal", None)
-    found: Predict | None = own(message, at, replies) if own else weigh(compressor, message, at, replies)
+    found: Predict | None = own(*seen) if own else weigh(compressor, seen)
     return found
 
 
 @singledispatch
-def read(compressor: Any, message: Message, at: At, replies: Replies) -> Lens:
+def read(compressor: Any, seen: Seen) -> Lens:
     """`lens` of a class of compressors."""
     raise Unseen(f"not measured: no attack reads messages of {type(compressor).__name__}; give it a method `lens`")
 
 
 @singledispatch
-def weigh(compressor: Any, message: Message, at: At, replies: Replies) -> Predict | None:
+def weigh(compressor: Any, seen: Seen) -> Predict | None:
     """`surprisal` of a class of compressors."""
     return None
 
 
-def _tensor(array: Array, at: At) -> Tensor:
-    return torch.as_tensor(at.kernels.to_numpy(array))
-
-
-def _part(message: Message, name: str, at: At) -> Tensor:
-    """A part of the messages of single clients."""
-    return _tensor(message.parts[name][:, 0], at)
-
-
-def _decoded(compressor: Compressor, message: Message, at: At, replies: Replies) -> Tensor:
-    return _tensor(compressor.decode(message, at, replies)[:, 0], at)
+@read.register
+def _plain(compressor: Plain, seen: Seen) -> Lens:
+    return seen.part("values"), lambda x: x
 
 
 @read.register
-def _plain(compressor: Plain, message: Message, at: At, replies: Replies) -> Lens:
-    return _part(message, "values", at), lambda x: x
+def _silent(compressor: Silent, seen: Seen) -> Lens:
+    return seen.part("values"), lambda x: 0 * x[:, : compressor.words]
 
 
 @read.register
-def _silent(compressor: Silent, message: Message, at: At, replies: Replies) -> Lens:
-    return _part(message, "values", at), lambda x: 0 * x[:, : compressor.words]
+def _sketched(compressor: SketchedUpdate, seen: Seen) -> Lens:
+    operators = compressor.operators(on_cpu(seen.at))
+    return seen.part("cells"), lambda x: autograd.sketch(operators, x)
 
 
 @read.register
-def _sketched(compressor: SketchedUpdate, message: Message, at: At, replies: Replies) -> Lens:
-    operators = compressor.operators(on_cpu(at))
-    return _part(message, "cells", at), lambda x: autograd.sketch(operators, x)
+def _discrete(compressor: DiscreteSRHT, seen: Seen) -> Lens:
+    operators = compressor.operators(on_cpu(seen.at))
+    return seen.tensor(compressor.cells(*seen)[:, 0]).float(), lambda x: autograd.sketch(operators, x)
 
 
 @read.register
-def _discrete(compressor: DiscreteSRHT, message: Message, at: At, replies: Replies) -> Lens:
-    operators = compressor.operators(on_cpu(at))
-    cells = at.kernels.to_numpy(compressor.cells(message, at, replies)[:, 0])
-    return torch.as_tensor(cells.astype("float32")), lambda x: autograd.sketch(operators, x)
+def _random_k(compressor: RandomK, seen: Seen) -> Lens:
+    places = seen.tensor(compressor.places(seen.at)).long()
+    return seen.part("values"), lambda x: x.gather(1, places)
 
 
 @read.register
-def _random_k(compressor: RandomK, message: Message, at: At, replies: Replies) -> Lens:
-    places = _tensor(compressor.places(at), at).long()
-    return _part(message, "values", at), lambda x: x.gather(1, places)
-
-
-@read.register
-def _top_k(compressor: TopK, message: Message, at: At, replies: Replies) -> Lens:
-    places = _tensor(compressor.places(message, at)[:, 0], at)
-    return _part(message, "values", at), lambda x: x.gather(1, places)
+def _top_k(compressor: TopK, seen: Seen) -> Lens:
+    places = seen.tensor(compressor.places(seen.message, seen.at)[:, 0])
+    return seen.part("values"), lambda x: x.gather(1, places)
 
 
 @weigh.register
-def _top_k_likelihood(compressor: TopK, message: Message, at: At, replies: Replies) -> Predict:
+def _top_k_likelihood(compressor: TopK, seen: Seen) -> Predict:
     """The values are those of `lens`, and no other entry is larger than the smallest of them; both up to normal errors
     of a share of their root mean square."""
-    values, look = lens(compressor, message, at, replies)
-    sent = _decoded(compressor, message, at, replies) != 0
+    values, look = lens(compressor, seen)
+    sent = seen.decoded(compressor) != 0
     least = values.abs().amin(dim=1, keepdim=True)
     unit = (SHARP * values.square().mean(dim=1).sqrt()).clamp_min(torch.finfo(values.dtype).tiny)
 
@@ -140,16 +141,15 @@ def _top_k_likelihood(compressor: TopK, message: Message, at: At, replies: Repli
 
 
 @read.register
-def _quantised(compressor: Quantised, message: Message, at: At, replies: Replies) -> Lens:
+def _quantised(compressor: Quantised, seen: Seen) -> Lens:
     """Rounding has no derivative: the map is the identity, and an attacker matches updates to the decoded message."""
-    return _decoded(compressor, message, at, replies), lambda x: x
+    return seen.decoded(compressor), lambda x: x
 
 
 @weigh.register
-def _levels(compressor: Levels, message: Message, at: At, replies: Replies) -> Predict:
+def _levels(compressor: Levels, seen: Seen) -> Predict:
     """Rounding gives a level with the probability 1 - |s x/‖x‖ - level|, and the norm is sent."""
-    rounded = _decoded(compressor, message, at, replies)
-    norms = _part(message, "norm", at).clamp_min(TINY)
+    rounded, norms = seen.decoded(compressor), seen.part("norm").clamp_min(TINY)
 
     def minus_log(x: Tensor) -> Tensor:
         missing = 1 - compressor.s * (x - rounded).abs() / norms  # the probability, if it is positive
@@ -161,21 +161,20 @@ def _levels(compressor: Levels, message: Message, at: At, replies: Replies) -> P
 
 
 @read.register
-def _sign(compressor: Sign, message: Message, at: At, replies: Replies) -> Lens:
+def _sign(compressor: Sign, seen: Seen) -> Lens:
     """As of `Quantised`, but tanh replaces the sign, which makes the map smooth."""
 
     def predict(x: Tensor) -> Tensor:
         mean = x.abs().mean(dim=1, keepdim=True)
         return mean * torch.tanh(x / mean.clamp_min(torch.finfo(x.dtype).tiny))
 
-    return _decoded(compressor, message, at, replies), predict
+    return seen.decoded(compressor), predict
 
 
 @weigh.register
-def _sign_likelihood(compressor: Sign, message: Message, at: At, replies: Replies) -> Predict:
+def _sign_likelihood(compressor: Sign, seen: Seen) -> Predict:
     """Logistic in x over the mean magnitude, which is sent and no secret."""
-    decoded = _decoded(compressor, message, at, replies)
-    mean = _part(message, "mean", at).clamp_min(TINY)
+    decoded, mean = seen.decoded(compressor), seen.part("mean").clamp_min(TINY)
 
     def minus_log(x: Tensor) -> Tensor:
         off = (x.abs().mean(dim=1) / mean[:, 0] - 1) / SHARP
@@ -185,12 +184,12 @@ def _sign_likelihood(compressor: Sign, message: Message, at: At, replies: Replie
 
 
 @read.register
-def _power_sgd(compressor: PowerSGD, message: Message, at: At, replies: Replies) -> Lens:
+def _power_sgd(compressor: PowerSGD, seen: Seen) -> Lens:
     """The view of both phases. The replies contain P̂; random columns of Q follow from the key alone."""
     names = [f"{side}{i}" for side in ("left", "right") for i in range(len(compressor.matrices))]
-    seen = [_part(message, name, at) for name in (*names, *(["plain"] if compressor.plain else []))]
-    starts = [_tensor(q, at) for q in compressor.starts(replies[0].content.kept, at)]
-    bases = [_tensor(p, at) for p in compressor.bases(replies, at)]
+    names += ["plain"] if compressor.plain else []
+    starts = [seen.tensor(q) for q in compressor.starts(seen.replies[0].content.kept, seen.at)]
+    bases = [seen.tensor(p) for p in compressor.bases(seen.replies, seen.at)]
 
     def predict(x: Tensor) -> Tensor:
         whole = [matrix.of(x) for matrix in compressor.matrices]
@@ -199,13 +198,13 @@ def _power_sgd(compressor: PowerSGD, message: Message, at: At, replies: Replies)
         pieces += [torch.cat([x[:, place] for place in compressor.plain], dim=1)] if compressor.plain else []
         return torch.cat([piece.flatten(1) for piece in pieces], dim=1)
 
-    return torch.cat([piece.flatten(1) for piece in seen], dim=1), predict
+    return torch.cat([seen.part(name).flatten(1) for name in names], dim=1), predict
 
 
 @read.register
-def _sketched_layers(compressor: SketchedLayers, message: Message, at: At, replies: Replies) -> Lens:
-    operators = list(compressor.operators(at))
-    inverses = [None if one is None else _tensor(compressor.inverse(one, at), at) for _, one in operators]
+def _sketched_layers(compressor: SketchedLayers, seen: Seen) -> Lens:
+    operators = list(compressor.operators(seen.at))
+    inverses = [None if one is None else seen.tensor(compressor.inverse(one, seen.at)) for _, one in operators]
 
     def predict(x: Tensor) -> Tensor:
         pieces = []
@@ -217,4 +216,4 @@ def _sketched_layers(compressor: SketchedLayers, message: Message, at: At, repli
             pieces.append(entries)
         return torch.cat(pieces, dim=1)
 
-    return torch.cat([_part(message, part.name, at) for part, _ in operators], dim=1), predict
+    return torch.cat([seen.part(part.name) for part, _ in operators], dim=1), predict

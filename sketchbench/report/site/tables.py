@@ -9,8 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from sketchbench.measure.column import COLUMNS
-from sketchbench.measure.column import ListColumn as Measured
+from sketchbench.measure.column import COLUMNS, Column
 from sketchbench.report.evidence.outcomes import Scale, read_outcomes
 from sketchbench.report.evidence.provenance import date_of, dated, last_commit
 from sketchbench.report.figure.catalogue import read_catalogue
@@ -69,7 +68,7 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
             "about": table.about[0],
             "scale": table.scale,
             "rows": len(table.frame),
-            "methods": table.frame[Measured.METHOD].nunique(),
+            "methods": table.frame[Column.METHOD].nunique(),
             "commit": " ".join(table.commits),
             "date": table.date,
         }
@@ -141,7 +140,7 @@ def _text(tables: Sequence[SiteTable], links: Mapping[str, Sequence[str]]) -> st
     frame.insert(0, SCALE, frame.pop(SCALE))
     for name in list(frame)[1:]:  # the scale stays, as links filter by it
         values = frame[name].drop_duplicates()
-        if len(values) == 1 or name == Measured.PICTURE:
+        if len(values) == 1 or name == Column.PICTURE:
             same[str(name)] = values.iloc[0] if len(values) == 1 else "pictures, shown with the figures"
             frame = frame.drop(columns=[name])
     facts = [f"<p>{escape(text)}</p>" for text in dict.fromkeys(reversed(tables[0].about)) if text]
