@@ -195,7 +195,7 @@ class WatchedRounds:
 
     def _lens(self, message: Message, played: Played, clients: slice, nbytes: int) -> Sight:
         compressor, at, replies = self.compressor, played.at, played.exchange.replies[:-1]
-        single = lens.Seen(message, at, replies)
+        single = lens.SeenMessage(message, at, replies)
         seen, look = lens.lens(compressor, single)
         surprisal = lens.surprisal(compressor, single)
         carried = self._carried(played, clients)

@@ -39,7 +39,7 @@ class DenseNetworks:
         self._projections: list[Tensor | None] = [None] * len(together)
 
     def with_projections(self, projections: Sequence[Array | None], kernels: Kernels) -> "DenseNetworks":
-        """The same networks, whose layers' inputs are multiplied by the matrices of `Compressor.projections`."""
+        """The same networks, whose layers' inputs are multiplied by the matrices of `traits.projections`."""
         inputs = [weight.shape[2] for weight in self._weights]
         if len(projections) != len(self.layout.shapes):
             raise ValueError(

@@ -38,7 +38,7 @@ class Unseen(ValueError):  # noqa: N818 (no error: it is a row of the result)
     """A party sees no message; the text says why."""
 
 
-class Seen(NamedTuple):
+class SeenMessage(NamedTuple):
     """A message of single clients (C = 1), with the parts of all phases, its round, and the replies of earlier phases,
     which depend on the other clients' messages, too."""
 
@@ -59,7 +59,7 @@ class Seen(NamedTuple):
         return self.tensor(compressor.decode(*self)[:, 0])
 
 
-def lens(compressor: Compressor, seen: Seen) -> Lens:
+def lens(compressor: Compressor, seen: SeenMessage) -> Lens:
     """Return the m numbers of a message (T, m), on the CPU, and a differentiable map from updates (T, d) to them.
 
     Raises:
@@ -70,7 +70,7 @@ def lens(compressor: Compressor, seen: Seen) -> Lens:
     return found
 
 
-def surprisal(compressor: Compressor, seen: Seen) -> Predict | None:
+def surprisal(compressor: Compressor, seen: SeenMessage) -> Predict | None:
     """Return minus the log-likelihood of a message, (T,), up to a constant, as a differentiable function of updates
     (T, d). None, unless a message tells more than the numbers of `lens`."""
     own: Any = getattr(compressor, "surprisal", None)
@@ -79,53 +79,53 @@ def surprisal(compressor: Compressor, seen: Seen) -> Predict | None:
 
 
 @singledispatch
-def read(compressor: Any, seen: Seen) -> Lens:
+def read(compressor: Any, seen: SeenMessage) -> Lens:
     """`lens` of a class of compressors."""
     raise Unseen(f"not measured: no attack reads messages of {type(compressor).__name__}; give it a method `lens`")
 
 
 @singledispatch
-def weigh(compressor: Any, seen: Seen) -> Predict | None:
+def weigh(compressor: Any, seen: SeenMessage) -> Predict | None:
     """`surprisal` of a class of compressors."""
     return None
 
 
 @read.register
-def _plain(compressor: Plain, seen: Seen) -> Lens:
+def _plain(compressor: Plain, seen: SeenMessage) -> Lens:
     return seen.part("values"), lambda x: x
 
 
 @read.register
-def _silent(compressor: Silent, seen: Seen) -> Lens:
+def _silent(compressor: Silent, seen: SeenMessage) -> Lens:
     return seen.part("values"), lambda x: 0 * x[:, : compressor.words]
 
 
 @read.register
-def _sketched(compressor: SketchedUpdate, seen: Seen) -> Lens:
+def _sketched(compressor: SketchedUpdate, seen: SeenMessage) -> Lens:
     operators = compressor.operators(on_cpu(seen.at))
     return seen.part("cells"), lambda x: autograd.sketch(operators, x)
 
 
 @read.register
-def _discrete(compressor: DiscreteSRHT, seen: Seen) -> Lens:
+def _discrete(compressor: DiscreteSRHT, seen: SeenMessage) -> Lens:
     operators = compressor.operators(on_cpu(seen.at))
     return seen.tensor(compressor.cells(*seen)[:, 0]).float(), lambda x: autograd.sketch(operators, x)
 
 
 @read.register
-def _random_k(compressor: RandomK, seen: Seen) -> Lens:
+def _random_k(compressor: RandomK, seen: SeenMessage) -> Lens:
     places = seen.tensor(compressor.places(seen.at)).long()
     return seen.part("values"), lambda x: x.gather(1, places)
 
 
 @read.register
-def _top_k(compressor: TopK, seen: Seen) -> Lens:
+def _top_k(compressor: TopK, seen: SeenMessage) -> Lens:
     places = seen.tensor(compressor.places(seen.message, seen.at)[:, 0])
     return seen.part("values"), lambda x: x.gather(1, places)
 
 
 @weigh.register
-def _top_k_likelihood(compressor: TopK, seen: Seen) -> Predict:
+def _top_k_likelihood(compressor: TopK, seen: SeenMessage) -> Predict:
     """The values are those of `lens`, and no other entry is larger than the smallest of them; both up to normal errors
     of a share of their root mean square."""
     values, look = lens(compressor, seen)
@@ -141,13 +141,13 @@ def _top_k_likelihood(compressor: TopK, seen: Seen) -> Predict:
 
 
 @read.register
-def _quantised(compressor: Quantised, seen: Seen) -> Lens:
+def _quantised(compressor: Quantised, seen: SeenMessage) -> Lens:
     """Rounding has no derivative: the map is the identity, and an attacker matches updates to the decoded message."""
     return seen.decoded(compressor), lambda x: x
 
 
 @weigh.register
-def _levels(compressor: Levels, seen: Seen) -> Predict:
+def _levels(compressor: Levels, seen: SeenMessage) -> Predict:
     """Rounding gives a level with the probability 1 - |s x/‖x‖ - level|, and the norm is sent."""
     rounded, norms = seen.decoded(compressor), seen.part("norm").clamp_min(TINY)
 
@@ -161,7 +161,7 @@ def _levels(compressor: Levels, seen: Seen) -> Predict:
 
 
 @read.register
-def _sign(compressor: Sign, seen: Seen) -> Lens:
+def _sign(compressor: Sign, seen: SeenMessage) -> Lens:
     """As of `Quantised`, but tanh replaces the sign, which makes the map smooth."""
 
     def predict(x: Tensor) -> Tensor:
@@ -172,7 +172,7 @@ def _sign(compressor: Sign, seen: Seen) -> Lens:
 
 
 @weigh.register
-def _sign_likelihood(compressor: Sign, seen: Seen) -> Predict:
+def _sign_likelihood(compressor: Sign, seen: SeenMessage) -> Predict:
     """Logistic in x over the mean magnitude, which is sent and no secret."""
     decoded, mean = seen.decoded(compressor), seen.part("mean").clamp_min(TINY)
 
@@ -184,7 +184,7 @@ def _sign_likelihood(compressor: Sign, seen: Seen) -> Predict:
 
 
 @read.register
-def _power_sgd(compressor: PowerSGD, seen: Seen) -> Lens:
+def _power_sgd(compressor: PowerSGD, seen: SeenMessage) -> Lens:
     """The view of both phases. The replies contain P̂; random columns of Q follow from the key alone."""
     names = [f"{side}{i}" for side in ("left", "right") for i in range(len(compressor.matrices))]
     names += ["plain"] if compressor.plain else []
@@ -202,7 +202,7 @@ def _power_sgd(compressor: PowerSGD, seen: Seen) -> Lens:
 
 
 @read.register
-def _sketched_layers(compressor: SketchedLayers, seen: Seen) -> Lens:
+def _sketched_layers(compressor: SketchedLayers, seen: SeenMessage) -> Lens:
     operators = list(compressor.operators(seen.at))
     inverses = [None if one is None else seen.tensor(compressor.inverse(one, seen.at)) for _, one in operators]
 

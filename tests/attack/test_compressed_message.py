@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from sketchbench import kernels
 from sketchbench.attack.compressed_message import OBSERVER, VICTIM, Place, Unseen, WatchedRounds
 from sketchbench.attack.dense_networks import DenseNetworks
-from sketchbench.attack.lens import Seen, surprisal
+from sketchbench.attack.lens import SeenMessage, surprisal
 from sketchbench.attack.message_property import MessageProperty, Observation
 from sketchbench.attack.message_scene import Scene, draw_networks, draw_scene, pixels
 from sketchbench.attack.stacked_inversion import StackedAttacks, Target, closed_form
@@ -311,7 +311,7 @@ def test_a_level_is_as_likely_as_it_is_drawn() -> None:
     x = np.tile(np.float32([[[3, 0, 4, 0]]]), (4000, 1, 1))  # of norm 5: the levels are 3/5 and 4/5
     where = At(KERNELS, 3, 0, len(x))
     message = compressor.encode(x, Memory(), where, [])
-    values = surprisal(compressor, Seen(message, where, []))(torch.tensor(x[:, 0]))
+    values = surprisal(compressor, SeenMessage(message, where, []))(torch.tensor(x[:, 0]))
     kinds, counts = np.unique(np.exp(-values.numpy()).round(4), return_counts=True)
     np.testing.assert_allclose(kinds, [0.08, 0.12, 0.32, 0.48], atol=1e-3)
     np.testing.assert_allclose(counts / len(x), kinds, atol=0.04)  # five standard deviations

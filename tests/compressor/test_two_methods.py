@@ -1,6 +1,7 @@
 """A compressor with `encode` and `decode` alone, that of the page, works wherever a compressor is used."""
 
 import functools
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from sketchbench.attack.message_property import MessageProperty
 from sketchbench.attack.stacked_inversion import StackedAttacks
 from sketchbench.compressor import traits
 from sketchbench.compressor.compressor import At, Compressor
-from sketchbench.compressor.message import byte_limit
+from sketchbench.compressor.message import Message, byte_limit
 from sketchbench.federated import frontier
 from sketchbench.integrations.ddp import CompressedGradients
 from sketchbench.integrations.method import for_layouts
@@ -118,6 +119,21 @@ def test_what_it_leaks_is_not_measured(reference: Kernels) -> None:
     refused = {row["case"]: row["reason"] for row in found if row.get("status") == "refused"}
     assert "not measured" in str(refused["server"])
     assert {row["case"] for row in found if row["quantity"] == "property_auc"} == {"server"}
+
+
+def test_who_says_nothing_of_sums_denies_none(reference: Kernels) -> None:
+    """Messages that add up break the contract if the class states that they do not."""
+
+    def quantities(**stated: bool) -> set[Any]:
+        methods = {"encode": lambda _, x, *__: Message({"x": x}), "decode": lambda _, message, *__: message.parts["x"]}
+        kind = dataclass(frozen=True)(type("Whole", (Compressor,), {**methods, **stated}))
+        layout, budget = [list(shape) for shape in LAYOUT.shapes], Budget(400, 50, 2, 3, 3, 4e6)
+        found = CompressorContract(kind, reference, 1, [layout], [1], budget, 1e-4).run()
+        return {(row["quantity"], row["count"]) for row in found if "summed" in str(row["quantity"])}
+
+    assert quantities() == set()
+    assert quantities(adds_up=True) == {("summed", 0)}
+    assert quantities(adds_up=False) == {("not_summed", 2)}
 
 
 def test_no_secure_sum() -> None:
