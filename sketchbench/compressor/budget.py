@@ -15,17 +15,16 @@ SEED = 0  # of the update whose message is measured
 
 
 def at_budget(make: MakeCompressor, layout: Layout, compression: float, budgets: Sequence[float]) -> Compressor:
-    """The compressor at one of the budgets that a study compares.
+    """Return the compressor at one of the budgets that a study compares.
 
     Arguments:
         make: makes the compressor from `layout` and `limit`.
-        layout: of the update.
         compression: the budget: bytes of the dense float32 update over the bytes that a client may send in a round.
         budgets: all compressions of the study.
 
     Raises:
-        SizeError: for a budget that no message fits; for messages that also fit the next smaller budget, which would be
-            compared twice; and for a compression of at most 1 with an adjustable compressor, which would send all.
+        SizeError: for a budget that no message fits; for messages that also fit the next smaller budget; and for a
+            compression of at most 1 with an adjustable compressor, which would send all.
     """
     compressor = make(layout=layout, limit=byte_limit(layout, compression))
     name, size = type(compressor).__name__, round_nbytes(compressor)

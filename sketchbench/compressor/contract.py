@@ -32,13 +32,8 @@ class MessageDeviation(NamedTuple):
 
 
 class Bias(NamedTuple):
-    """The deviation C(x) - x of decoded messages, relative to ‖x‖, with a mean of 0 if C is unbiased.
-
-    Attributes:
-        along: its component along x.
-        direction: its component along the largest mean deviation in the first half of the draws.
-        entry: its entry with the largest mean deviation there, in standard errors.
-    """
+    """The deviation C(x) - x relative to ‖x‖, with a mean of 0 if C is unbiased: along x, along the largest mean
+    deviation in the first half of the draws, and at the entry with the largest one there, in standard errors."""
 
     along: MessageDeviation
     direction: MessageDeviation
@@ -46,14 +41,8 @@ class Bias(NamedTuple):
 
 
 class PlayedRounds(NamedTuple):
-    """Sums over some rounds, in T trials.
-
-    Attributes:
-        steps: the server's steps, (T, d).
-        updates: the clients' mean updates, (T, d).
-        cells: the part `cells` of the clients' mean messages, (T, b); 0 for messages without that part.
-        memory: of clients and server after the rounds.
-    """
+    """Sums over some rounds, in T trials: of the server's steps and the clients' mean updates, (T, d), and of the part
+    `cells` of the mean messages, (T, b), 0 without that part; and the memory after the rounds."""
 
     steps: Array
     updates: Array
@@ -132,14 +121,12 @@ def bias(subject: CompressorSubject, draws: int, block: int) -> Bias:
     off = (np.concatenate(coded) - x.astype(np.float64)) / size
     search, measure = off[: draws // 2], off[draws // 2 :]
     mean, error = search.mean(axis=0), search.std(axis=0) / len(search) ** 0.5
-    scores = abs(mean) / np.maximum(error, error.mean() + TINY)  # that of one entry may be small by chance
+    scores = abs(mean) / np.maximum(error, error.mean() + TINY)  # the error of one entry may be small by chance
     worst, length = int(scores.argmax()), float(np.linalg.norm(mean))
     towards = mean / max(length, TINY)
-    along = search @ x[0].astype(np.float64) / size
+    along, judged = (half @ x[0].astype(np.float64) / size for half in (search, measure))
     return Bias(
-        _deviation(
-            abs(along.mean()) / (along.std() / len(search) ** 0.5 + TINY), measure @ x[0].astype(np.float64) / size
-        ),
+        _deviation(abs(along.mean()) / (along.std() / len(search) ** 0.5 + TINY), judged),
         _deviation(length / (float(np.linalg.norm(error)) + TINY), measure @ towards),
         _deviation(float(scores[worst]), measure[:, worst]),
     )
@@ -206,12 +193,8 @@ def step_distance(subject: CompressorSubject, rounds: PlayedRounds, clients: int
 
 
 class Bytes(NamedTuple):
-    """Bytes in each trial, (T,).
-
-    Attributes:
-        sent: the most that a client sends, counted from the arrays of its messages.
-        up, down: the difference between the bytes that `Exchange` states and the counted bytes.
-    """
+    """Bytes in each trial, (T,): the most that a client sends, counted from the arrays of its messages, and the
+    differences, `up` and `down`, between the bytes that `Exchange` states and the counted bytes."""
 
     sent: Values
     up: Values

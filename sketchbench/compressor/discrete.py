@@ -38,8 +38,8 @@ class DiscreteSRHT(Compressor):
 
     Arguments:
         bits: B, of an integer, from 2 to 16.
-        wraps: the probability with which any entry of a round's sum wraps around.
-        grid: γ and the noise; None for none.
+        wraps: the probability that any entry of a round's sum wraps around.
+        grid: γ and the noise; None for no noise.
     """
 
     adds_up: ClassVar[bool] = True

@@ -25,13 +25,8 @@ SHARE = 64  # the last block, which is padded, has at most about one of so many 
 
 
 class RotatedBlock(NamedTuple):
-    """Entries of the update, from place start to stop, that are rotated together.
-
-    Arguments:
-        n: the length of their rotation, a power of two >= stop - start.
-        nbytes: of their codes, whose bits the rotated entries share as evenly as they can.
-        rotations: the number of transforms.
-    """
+    """Entries of the update, from place start to stop, that are rotated together by transforms of length n, a power of
+    two >= stop - start. Rotated entries share the bits of `nbytes` bytes of codes as evenly as they can."""
 
     start: int
     stop: int
@@ -204,8 +199,8 @@ def _restore_levels(codes: Array, block: RotatedBlock, at: At) -> Array:
 
 
 def _pieces(count: int, block: RotatedBlock) -> Iterator[tuple[slice, slice, list[slice]]]:
-    """Pieces of M messages that fit into a cache: messages, rotated entries with equally many bits, and the bytes that
-    have their numbers: one bit of each, from the lowest on."""
+    """Yield pieces of M messages that fit into a cache: messages, rotated entries with equally many bits, and the bytes
+    of their numbers: one bit of each, from the lowest on."""
     first = 0
     for start, stop, bits in block.parts:
         length = stop - start

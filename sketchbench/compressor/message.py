@@ -35,12 +35,8 @@ class ParameterMatrix(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """The shapes of a network's parameters, which divide the d entries of a flat update.
-
-    Arguments:
-        shapes: of the parameters, in their order in the flat update; a matrix is (outputs, inputs), a single number (),
-            and a shape with a 0 has no entries.
-    """
+    """The shapes of a network's parameters, in their order in the flat update of d entries; a matrix is (outputs,
+    inputs), a single number (), and a shape with a 0 has no entries."""
 
     shapes: tuple[tuple[int, ...], ...]
 
@@ -71,11 +67,7 @@ class Layout(NamedTuple):
 
 @dataclass(frozen=True)
 class Message:
-    """The messages of C clients in T trials.
-
-    Arguments:
-        parts: arrays of shape (T, C, ...) by name, in the types that are sent.
-    """
+    """The messages of C clients in T trials: arrays of shape (T, C, ...) by name, in the types that are sent."""
 
     parts: Mapping[str, Array]
     _decoded: list[Array] = field(default_factory=list, init=False, repr=False, compare=False)
@@ -120,9 +112,7 @@ def _all_are(kind: Callable[[Any], bool], values: Any) -> bool:
 def byte_limit(layout: Layout, compression: float) -> int:
     """Return the bytes that a client may send in a round: 1/compression of a dense update, and ALLOWANCE more.
 
-    Raises:
-        ValueError: for a compression that is not above 0 and finite.
-        SizeError, TypeError: for a layout without entries, or that is none.
+    Raises ValueError for a compression that is not above 0 and finite; see also `check_layout`.
     """
     check_layout(layout)
     if not 0 < compression < math.inf:
@@ -131,20 +121,15 @@ def byte_limit(layout: Layout, compression: float) -> int:
 
 
 class Reply(NamedTuple):
-    """What the server sends to every client.
-
-    Arguments:
-        content: arrays for T trials, in the form that the compressor needs; in the last phase the step (T, d).
-        nbytes: bytes that a client receives.
-    """
+    """The server's message to every client: arrays for T trials, in the form that the compressor needs, in the last
+    phase the step (T, d); and the bytes that a client receives."""
 
     content: Array
     nbytes: int
 
 
 def sparse_nbytes(step: Array) -> int:
-    """Return bytes of the first of T steps (T, d): nonzero values with their places, or all entries, whichever is
-    less."""
+    """Return the bytes of the first of T steps (T, d): of nonzero values and places, or of all entries, if less."""
     entries = int((step[0] != 0).sum())
     return min(entries * (WORD + place_type(step.shape[1]).itemsize), WORD * step.shape[1])
 

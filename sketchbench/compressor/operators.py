@@ -21,7 +21,7 @@ class SketchedUpdate(Compressor):
     """A compressor whose message is Rx, the sketch of an update x by an operator R of each trial.
 
     Arguments:
-        family: of R, which has as many rows as the limit has words, or the next smaller number that the family takes.
+        family: of R, with as many rows as the limit has words, or the next smaller number that the family takes.
     """
 
     adds_up: ClassVar[bool] = True
@@ -52,10 +52,9 @@ class SketchedUpdate(Compressor):
 
 
 def fit_family(make: MakeFamily, d: int, words: int) -> Family:
-    """The family of sketches of d entries with the largest number of rows that it takes: at most `words`, and at most
-    d.
+    """Return the family of sketches of d entries with the most rows that it takes, up to min(d, words).
 
-    Raises SizeError where it takes no such number, with the family's reason for refusing one row.
+    Raises SizeError if it takes no number of rows, with the family's reason for refusing one row.
     """
     for b in range(min(d, words), 1, -1):
         try:
@@ -66,7 +65,7 @@ def fit_family(make: MakeFamily, d: int, words: int) -> Family:
 
 
 def stack(family: Family, key: int, at: At) -> Sketch:
-    """The operators of all trials, as one stack."""
+    """Return the operators of all trials, as one stack."""
     return _stack(family, key, at.trials, at.kernels.NAME)
 
 
@@ -81,5 +80,5 @@ def _stack(family: Family, key: int, trials: int, kernels: str) -> Sketch:
 
 
 def on_cpu(at: At) -> At:
-    """The same round with a backend on the CPU, where torch's tensors are."""
+    """Return the same round with a backend on the CPU, where torch's tensors are."""
     return at if at.kernels.NAME != "cupy" else at._replace(kernels=backends.load("numba"))

@@ -34,8 +34,7 @@ def _round(v: Array, at: At, part: str) -> Array:
 
 
 def _units(sizes: Array, at: At) -> Array:
-    """Powers of two (T, C, 1), in whose units entries up to these sizes can be squared and summed; 1 if none is
-    needed."""
+    """Powers of two (T, C, 1), in whose units entries up to these sizes can be squared and summed; 1 if needless."""
     _, exponents = at.kernels.xp.frexp(sizes)
     return _powers(at.kernels.xp.where(abs(exponents) > SAFE, exponents, 0), at)
 

@@ -16,11 +16,8 @@ from sketchbench.sketch.family import Family
 
 
 class LayerPart(NamedTuple):
-    """A parameter of `outputs` rows at places start to stop of the update, and the name of its part of the message.
-
-    Arguments:
-        family: of Sᵀ (s, inputs), which sketches its columns; None for a parameter that is sent uncompressed.
-    """
+    """A parameter of `outputs` rows at places start to stop of the update, the name of its part of the message, and the
+    family of Sᵀ (s, inputs), which sketches its columns; None for a parameter that is sent uncompressed."""
 
     name: str
     start: int

@@ -45,10 +45,8 @@ class TopK(Compressor):
         flat = x.reshape(-1, self.layout.d)
         places = at.kernels.largest(flat, self.k)
         values = at.kernels.xp.take_along_axis(flat, places, axis=1)
-        shape = (*x.shape[:2], self.k)
-        return Message(
-            {"values": values.reshape(shape), "places": places.reshape(shape).astype(place_type(self.layout.d))}
-        )
+        shape, numbers = (*x.shape[:2], self.k), places.astype(place_type(self.layout.d))
+        return Message({"values": values.reshape(shape), "places": numbers.reshape(shape)})
 
     def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         xp, values = at.kernels.xp, message.parts["values"]

@@ -67,8 +67,8 @@ def phases(compressor: object) -> int:
 
 
 def conserves(compressor: object) -> bool:
-    """Whether feedback loses nothing for good, True by default: steps and memory add up to the updates. With feedback
-    at the server, their sketches do (the part `cells` of the messages, a linear sketch)."""
+    """Whether steps and memory add up to the updates, True by default. With feedback at the server, their sketches do:
+    the part `cells` of the messages."""
     return bool(getattr(compressor, "conserves", True))
 
 
@@ -79,8 +79,7 @@ def scales(compressor: object) -> bool:
 
 
 def contraction(compressor: object) -> float | None:
-    """A δ with E‖C(x) - x‖² <= (1 - δ)‖x‖² for all x, where C = decode ∘ encode; None, the default, if none is
-    known."""
+    """A δ with E‖C(x) - x‖² <= (1 - δ)‖x‖² for all x, C = decode ∘ encode; None, the default, if none is known."""
     delta: float | None = getattr(compressor, "contraction", None)
     return delta
 
