@@ -162,7 +162,7 @@ def _levels(compressor: Levels, seen: SeenMessage) -> Predict:
 
 @read.register
 def _sign(compressor: Sign, seen: SeenMessage) -> Lens:
-    """As of `Quantised`, but tanh replaces the sign, which makes the map smooth."""
+    """The map has tanh in place of the sign, which makes it smooth."""
 
     def predict(x: Tensor) -> Tensor:
         mean = x.abs().mean(dim=1, keepdim=True)

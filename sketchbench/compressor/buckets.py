@@ -108,7 +108,7 @@ class BucketQSGD(Quantised):
         return ladder[best]
 
     def _fits(self, shares: Array, s: Array, at: At) -> Array:
-        """Whether the code with s levels fits, except with a probability of about 1e-6."""
+        """Return whether the code with s levels fits, except with a probability of about 1e-6."""
         xp, lengths = at.kernels.xp, at.kernels.asarray(_lengths())
         steps, fits = xp.diff(lengths), xp.empty(s.shape, dtype=bool)
         for t, c in np.ndindex(*s.shape[:2]):  # a message at a time fits into a cache

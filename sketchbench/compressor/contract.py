@@ -172,7 +172,7 @@ def lost_share(subject: CompressorSubject, rounds: PlayedRounds) -> Values:
 
 
 def denies_sums(compressor: Compressor) -> bool:
-    """Whether a class states that messages do not add up; a class that says nothing denies nothing."""
+    """Return whether a class states that messages do not add up; a class that says nothing denies nothing."""
     stated = any("adds_up" in vars(kind) for kind in type(compressor).__mro__ if kind is not Compressor)
     return stated and not compressor.adds_up
 
@@ -314,7 +314,7 @@ def _join(messages: Sequence[Message]) -> Message:
 
 
 def _equal(subject: CompressorSubject, one: Message, other: Message) -> NDArray[np.bool_]:
-    """Whether all parts of two messages are equal bit for bit, in each trial (T,)."""
+    """Return whether all parts of two messages are equal bit for bit, in each trial (T,)."""
     equal: Sequence[Any] = [
         (_raw(subject, part) == _raw(subject, other.parts[name])).reshape(len(part), -1).all(axis=1)
         for name, part in one.parts.items()

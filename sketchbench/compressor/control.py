@@ -11,7 +11,7 @@ from sketchbench.kernels import Array
 
 @dataclass(frozen=True)
 class Silent(Compressor):
-    """As many zeros as fit into the limit; the step is 0."""
+    """Zeros, up to the limit; the step is 0."""
 
     adds_up: ClassVar[bool] = True
     linear: ClassVar[bool] = True

@@ -33,8 +33,8 @@ class DiscreteSRHT(Compressor):
     SRHT and that of rounding, of at most n d γ²/4Cb for the mean of C clients: γ²/4C for each of b rows, which are
     scaled by n/b, and d of n entries of which are kept.
 
-    With noise (`protect`) γ is given, clients send gradients, and add a share of the noise to their integers. As the
-    rows are orthonormal, they enlarge no change by a record, and noise after them is what noise before them would be.
+    With noise (`protect`) γ is given, clients send gradients, and add a share of the noise to their integers. The
+    rows are orthonormal: they enlarge no change by a record, and noise after them equals noise before them.
 
     Arguments:
         bits: B, of an integer, from 2 to 16.

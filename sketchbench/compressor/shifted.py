@@ -71,8 +71,8 @@ class DIANARandomK(EF21RandomK):
     h elsewhere.
 
     Over the places, the mean of the step is x, the mean update, whatever h is, and E‖step - x‖² = (d/k - 1)‖x - h‖²,
-    exactly. For a constant x, ‖x - h‖² shrinks by 1 - k/d in the mean of a round: Rand-K's noise goes away. As in
-    `EF21RandomK`, clients need no state.
+    exactly. For a constant x, ‖x - h‖² shrinks by 1 - k/d in the mean of a round: Rand-K's noise vanishes. Clients
+    need no state, like those of `EF21RandomK`.
     """
 
     def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:

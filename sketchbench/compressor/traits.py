@@ -1,6 +1,6 @@
-"""Rare statements of a compressor, and secure aggregation: each optional, with what holds of a compressor without it.
+"""Optional statements of a compressor, and secure aggregation.
 
-`Compressor` has the four common traits. A class states a rare one by an attribute of the same name.
+`Compressor` has the four common traits. A class states a rare trait by an attribute of the same name.
 """
 
 from typing import Any, Protocol, Self, runtime_checkable
@@ -42,38 +42,38 @@ def receive(compressor: Any, message: Message, at: Any) -> Message:
 
 
 def keyed(compressor: object) -> bool:
-    """Whether client and server share randomness, from a key; False by default."""
+    """Return whether client and server share randomness, from a key; False by default."""
     return bool(getattr(compressor, "keyed", False))
 
 
 def fresh(compressor: object) -> bool:
-    """Whether the server sends a new key in every round, True by default; otherwise one key serves all rounds."""
+    """Return whether the server sends a new key in every round, True by default, or one key for all rounds."""
     return bool(getattr(compressor, "fresh", True))
 
 
 def key_nbytes(compressor: object, number: int) -> int:
-    """Bytes of the key that each client gets in round `number`."""
+    """Return the bytes of the key that each client gets in round `number`."""
     return KEY if keyed(compressor) and (fresh(compressor) or number == 0) else 0
 
 
 def adjustable(compressor: object) -> bool:
-    """Whether messages grow with the limit, True by default; otherwise they have one size."""
+    """Return whether messages grow with the limit, True by default; otherwise they have one size."""
     return bool(getattr(compressor, "adjustable", True))
 
 
 def phases(compressor: object) -> int:
-    """The number of messages of a client in a round, each sent after the reply to the previous one; 1 by default."""
+    """Return the number of messages of a client in a round, each sent after the previous reply; 1 by default."""
     return int(getattr(compressor, "phases", 1))
 
 
 def conserves(compressor: object) -> bool:
-    """Whether steps and memory add up to the updates, True by default. With feedback at the server, their sketches do:
-    the part `cells` of the messages."""
+    """Return whether feedback loses nothing, True by default: steps and memory add up to the updates. With feedback at
+    the server, their sketches do, the part `cells` of the messages."""
     return bool(getattr(compressor, "conserves", True))
 
 
 def scales(compressor: object) -> bool:
-    """Whether updates times a power of two give steps times that power, up to rounding, wherever the sums fit into
+    """Return whether updates times a power of two give steps times the power, up to rounding, if the sums fit into
     float32; True by default."""
     return bool(getattr(compressor, "scales", True))
 
@@ -85,8 +85,8 @@ def contraction(compressor: object) -> float | None:
 
 
 def projections(compressor: Any, at: Any) -> list[Array | None]:
-    """The matrices that multiply the inputs of the layers while a client takes its gradient: for each parameter of the
-    layout, (T, inputs, inputs), or None, the default, for inputs as they are."""
+    """Return the matrices that multiply the inputs of layers in a client's gradient: for each parameter of the layout,
+    (T, inputs, inputs), or None, the default, for unchanged inputs."""
     if not hasattr(compressor, "projections"):
         return [None] * len(compressor.layout.shapes)
     found: list[Array | None] = compressor.projections(at)
