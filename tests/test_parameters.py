@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sketchbench.base.parameters import (
+    AtLeastTwo,
     Checked,
     Count,
     Natural,
@@ -44,7 +45,8 @@ ACCEPTED = [
     (str, "text"),
     (bool, False),
     (Count, 1),
-    (Several, 2),
+    (AtLeastTwo, 2),
+    (Several, 2),  # its earlier name
     (Natural, 0),
     (Positive, 5e-324),
     (NonNegative, 0),
@@ -80,7 +82,7 @@ def test_accepted(hint: Any, value: Any) -> None:
 
 OUT_OF_RANGE = [
     (Count, 0, "x=0 must be >= 1"),
-    (Several, 1, "x=1 must be >= 2"),
+    (AtLeastTwo, 1, "x=1 must be >= 2"),
     (Natural, -1, "x=-1 must be >= 0"),
     (Positive, 0, "x=0 must be > 0"),
     (Positive, -0.0, "x=-0.0 must be > 0"),

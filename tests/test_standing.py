@@ -15,7 +15,7 @@ from sketchbench.command.main import main
 from sketchbench.plan import making as planning
 from sketchbench.plan.plan import Plan
 from sketchbench.report import inputs, seal, standing
-from sketchbench.report.standing import DROPPED, KERNELS, OLDER, SEED, Table
+from sketchbench.report.standing import DROPPED, KERNELS, OLDER, SEED, RunTable
 from sketchbench.report.table import origin
 from sketchbench.run import record
 
@@ -41,34 +41,36 @@ def conf(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def expanded(conf: Path, studies: str, there: dict[str, Table] | None = None, **changes: Any) -> Plan:
+def expanded(conf: Path, studies: str, there: dict[str, RunTable] | None = None, **changes: Any) -> Plan:
     return planning.expand(
         "quick", studies=studies, conf=conf, tables=lambda *_: there or {}, **{"kernels_name": "numpy", **changes}
     )
 
 
-def made(plan: Plan) -> dict[str, Table]:
+def made(plan: Plan) -> dict[str, RunTable]:
     """The tables that a run of this plan leaves behind."""
-    return {study: Table(inputs.records_inputs(json.loads(plan.manifest(study))), plan.settings) for study in plan.runs}
+    return {
+        study: RunTable(inputs.records_inputs(json.loads(plan.manifest(study))), plan.settings) for study in plan.runs
+    }
 
 
 def methods(plan: Plan, study: str) -> set[str]:
     return {run.columns["method"] for run in plan.runs[study].values()}
 
 
-def outdated(found: Table, *names: str) -> Table:
+def outdated(found: RunTable, *names: str) -> RunTable:
     """The table as it was made of older code of some methods."""
-    return Table({**found.made_of, **dict.fromkeys(names, "of older code")}, found.settings)
+    return RunTable({**found.made_of, **dict.fromkeys(names, "of older code")}, found.settings)
 
 
 @pytest.fixture(scope="module")
-def there(conf: Path) -> dict[str, Table]:
+def there(conf: Path) -> dict[str, RunTable]:
     return made(expanded(conf, "all"))
 
 
 @pytest.mark.parametrize("studies", ["one", "two", "two,one", "always"])
 def test_after_a_full_run_the_page_says_the_same_whatever_is_chosen(
-    conf: Path, there: dict[str, Table], studies: str
+    conf: Path, there: dict[str, RunTable], studies: str
 ) -> None:
     """So a run of some studies that are there finds nothing to do."""
     whole, some = expanded(conf, "all"), expanded(conf, studies, there)
@@ -94,15 +96,15 @@ def test_and_so_after_a_run_of_some(conf: Path) -> None:
     ("change", "options", "states"),
     [
         (lambda found: outdated(found, "srht"), {}, {OLDER: ["srht"]}),
-        (lambda found: Table({**found.made_of, "ams": "once"}, found.settings), {}, {DROPPED: ["ams"]}),
-        (lambda found: Table(dict.fromkeys(found.made_of, ""), {}), {}, {OLDER: ["gaussian", "srht"]}),
+        (lambda found: RunTable({**found.made_of, "ams": "once"}, found.settings), {}, {DROPPED: ["ams"]}),
+        (lambda found: RunTable(dict.fromkeys(found.made_of, ""), {}), {}, {OLDER: ["gaussian", "srht"]}),
         (lambda found: found, {"seed": 1}, {SEED: ["gaussian", "srht"]}),
         (lambda found: found, {"kernels_name": "numba"}, {KERNELS: ["gaussian", "srht"]}),
     ],
     ids=["code", "method", "no origin", "seed", "kernels"],
 )
 def test_what_is_not_of_this_plan(
-    conf: Path, there: dict[str, Table], change: Any, options: dict[str, Any], states: dict[str, list[str]]
+    conf: Path, there: dict[str, RunTable], change: Any, options: dict[str, Any], states: dict[str, list[str]]
 ) -> None:
     plan = expanded(conf, "one", {**there, "two": change(there["two"])}, **options)
     assert plan.older["two"] == json.loads(plan.facts)["older"]["two"] == states
@@ -110,15 +112,15 @@ def test_what_is_not_of_this_plan(
     assert "two" not in plan.up_to_date_tables
 
 
-def test_a_method_that_a_table_does_not_have_yet_is_listed(conf: Path, there: dict[str, Table]) -> None:
+def test_a_method_that_a_table_does_not_have_yet_is_listed(conf: Path, there: dict[str, RunTable]) -> None:
     made_of = {"srht": there["two"].made_of["srht"]}
-    plan = expanded(conf, "one", {**there, "two": Table(made_of, there["two"].settings)})
+    plan = expanded(conf, "one", {**there, "two": RunTable(made_of, there["two"].settings)})
     (listed,) = (skipped for skipped in plan.skipped if skipped.name == "gaussian")
     assert (listed.study, plan.older) == ("two", {})
     assert "run the study again" in listed.reason
 
 
-def test_the_contract_of_all_verdicts_that_stay(conf: Path, there: dict[str, Table]) -> None:
+def test_the_contract_of_all_verdicts_that_stay(conf: Path, there: dict[str, RunTable]) -> None:
     """It stays where it is of this code for what is chosen; else it is made again, of all methods that it had."""
     whole = set(there["always"].made_of)
     for names, kept in ((["gaussian"], True), (["ams"], False), (["control/zero"], False)):
@@ -191,10 +193,10 @@ def test_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_seal_that_names_no_methods(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     csv = tabulated(tmp_path, "one", monkeypatch)
     seal.write("table", "quick", {"records": "00"}, [csv])
-    assert standing.find_tables(tmp_path, "quick") == {"one": Table({"ams": "", "srht": ""}, {})}
+    assert standing.find_tables(tmp_path, "quick") == {"one": RunTable({"ams": "", "srht": ""}, {})}
 
 
-def test_jobs_are_told_what_was_there(tmp_path: Path, there: dict[str, Table]) -> None:
+def test_jobs_are_told_what_was_there(tmp_path: Path, there: dict[str, RunTable]) -> None:
     place = tmp_path / "standing.json"
     place.write_text(standing.to_json(there))
     assert standing.from_json(place) == there

@@ -9,7 +9,7 @@ from torch import Tensor
 DECAY, SQUARES_DECAY, LEAST = 0.9, 0.999, 1e-8  # β₁, β₂ and ε of Kingma and Ba (2015)
 
 
-class Adam:
+class AdamOptimiser:
     """Adam (Kingma and Ba 2015, Algorithm 1), which changes `variables` in place at a learning `rate`. Its steps equal
     torch.optim's bit for bit; torch's own imports its compiler, which takes a second."""
 
@@ -30,7 +30,7 @@ class Adam:
             v.addcdiv_(mean, (square.sqrt() / spread).add_(LEAST), value=-size)
 
 
-class CosineAdam(Adam):
+class CosineAdam(AdamOptimiser):
     """`Adam` with a learning rate that falls from `rate` to 0 in `steps` steps, as in torch's CosineAnnealingLR."""
 
     def __init__(self, variables: Sequence[Tensor], rate: float, steps: int) -> None:

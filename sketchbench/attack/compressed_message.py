@@ -6,8 +6,11 @@ from typing import Literal, NamedTuple, get_args
 import torch
 from torch import Tensor
 
+from sketchbench.attack import lens
+from sketchbench.attack.lens import Unseen
 from sketchbench.base import seeds
 from sketchbench.base.parameters import choose
+from sketchbench.compressor import traits
 from sketchbench.compressor.compressor import At, Compressor, Exchange, Memory
 from sketchbench.compressor.message import Message
 from sketchbench.kernels import Array
@@ -15,10 +18,6 @@ from sketchbench.kernels import Array
 Place = Literal["server", "sum", "another client", "eavesdropper"]
 PLACES: tuple[Place, ...] = get_args(Place)
 VICTIM, OBSERVER = 0, -1  # indices of the attacked client, and of the client that attacks
-
-
-class Unseen(ValueError):  # noqa: N818 (no error: it is a row of the result)
-    """A party sees no message; the text says why."""
 
 
 class Sight(NamedTuple):
@@ -46,7 +45,7 @@ class Played(NamedTuple):
     delivered: Array | None  # the updates that each client has counted as sent before
 
 
-class Rounds:
+class WatchedRounds:
     """The first rounds of a training, from empty memories on; images and weights stay the same unless `moving`. A
     client's memory is no secret: after t rounds it is t times the update minus all deliveries, which the messages
     reveal.
@@ -89,7 +88,7 @@ class Rounds:
         choose("place", place, PLACES)
         if place == "sum" and not self.compressor.adds_up:
             raise Unseen("the messages don't add up: the server needs each of them, see server")
-        if place in ("sum", "another client") and self.compressor.modular:
+        if place in ("sum", "another client") and isinstance(self.compressor, traits.Modular):
             raise Unseen("no attack on sums modulo a power of two is known here; see server")
         if place == "another client" and not self._replies_add_up:
             if self.moving and rounds > 1:
@@ -97,7 +96,7 @@ class Rounds:
             return [self._mean_step(rounds)]
         compressor = self.compressor
         repeats = compressor.feedback != "client" and not self.moving
-        one_key = compressor.keyed and not compressor.fresh and repeats
+        one_key = traits.keyed(compressor) and not traits.fresh(compressor) and repeats
         sights: list[Sight] = []
         for number in range(1 if one_key else rounds):
             one = self._sight(place, number)
@@ -142,7 +141,7 @@ class Rounds:
     def _seen_from(self, place: Place, number: int) -> Played:
         """Play round `number`; if it depends on no other round, only for the victim, or for the mean update."""
         compressor = self.compressor
-        alone = compressor.linear and compressor.feedback == "none" and compressor.phases == 1
+        alone = compressor.linear and compressor.feedback == "none" and traits.phases(compressor) == 1
         if not (alone and number) or place == "another client":
             return self._play(number)
         at = self.at._replace(round=number)
@@ -157,7 +156,7 @@ class Rounds:
             return self._lens(others, played, slice(0, clients - 1), up)
         if place == "sum":
             return self._lens(message.mean(), played, slice(0, clients), up)
-        if place == "eavesdropper" and self.compressor.keyed:
+        if place == "eavesdropper" and traits.keyed(self.compressor):
             seed = seeds.key(played.at.seed, attack="guessed key")
             played = played._replace(at=played.at._replace(seed=seed))
         return self._lens(_message_of(message, VICTIM), played, slice(0, 1), up)
@@ -168,8 +167,9 @@ class Rounds:
 
     def _lens(self, message: Message, played: Played, clients: slice, nbytes: int) -> Sight:
         compressor, at, replies = self.compressor, played.at, played.exchange.replies[:-1]
-        seen, look = compressor.lens(message, at, replies)
-        surprisal = compressor.surprisal(message, at, replies)
+        single = lens.SeenMessage(message, at, replies)
+        seen, look = lens.lens(compressor, single)
+        surprisal = lens.surprisal(compressor, single)
         carried = self._carried(played, clients)
 
         def decoded() -> Tensor:
@@ -192,7 +192,7 @@ class Rounds:
         if played.delivered is None:
             return lambda x: x
         delivered = self._tensor(played.delivered[:, clients].mean(axis=1))
-        times = played.at.round + 1 if self.compressor.conserves else 1  # else the memory has no past updates
+        times = played.at.round + 1 if traits.conserves(self.compressor) else 1  # else the memory has no past updates
         return lambda x: times * x - delivered
 
     def _mean_step(self, rounds: int) -> Sight:

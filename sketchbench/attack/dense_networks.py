@@ -33,7 +33,7 @@ class DenseNetworks:
         self._projections: list[Tensor | None] = [None] * len(together)
 
     def with_projections(self, projections: Sequence[Array | None], kernels: Kernels) -> "DenseNetworks":
-        """Return the networks with each layer's inputs multiplied by the matrices of `Compressor.projections`."""
+        """Return the networks with each layer's inputs multiplied by the matrices of `traits.projections`."""
         inputs = [weight.shape[2] for weight in self._weights]
         if len(projections) != len(self.layout.shapes):
             raise ValueError(

@@ -18,7 +18,7 @@ from sketchbench.attack.messages import flatten, full_steps, full_weights, step_
 from sketchbench.attack.victim import MakeNetwork, Victim, gradients
 from sketchbench.attack.view import View
 from sketchbench.base.parameters import checked
-from sketchbench.federated.double_blind import Broadcast, Option, Reply, Weights, receive
+from sketchbench.federated.double_blind import BlindReply, Broadcast, Option, Weights, receive
 from sketchbench.federated.fedavg import FedAvg
 from sketchbench.kernels import Kernels
 from sketchbench.learning.model import sketched
@@ -28,22 +28,22 @@ from sketchbench.sketch.family import Family
 RATE = 0.1  # public learning rate of the clients: steps are divided by it
 
 
-class Exchange(NamedTuple):
+class BlindExchange(NamedTuple):
     """All messages of one round, and the broadcast of the next; the victim's reply comes first."""
 
     first: Broadcast
-    replies: list[Reply]
+    replies: list[BlindReply]
     second: Broadcast
 
 
 @checked
-def exchange(victim: Victim, family: Family | None, kernels: Kernels, seed: int) -> Exchange:
+def exchange(victim: Victim, family: Family | None, kernels: Kernels, seed: int) -> BlindExchange:
     """Run the protocol for two clients with one step each; without a family, plain FedAvg."""
     model, twin = victim.network(family), _twin(victim.network, family)
     algorithm = FedAvg(RATE, batch=1, participation=1.0)
     parts = [np.array([client]) for client in range(2)]
     before, after = algorithm.run(model, twin, victim.samples, parts, seed, rounds=1, kernels=kernels)
-    return Exchange(before.broadcast, after.replies, after.broadcast)
+    return BlindExchange(before.broadcast, after.replies, after.broadcast)
 
 
 # The server's views

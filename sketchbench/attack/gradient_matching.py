@@ -34,7 +34,7 @@ class Evaluation(NamedTuple):
     pseudo_hessian: Tensor  # Φ(x) = ∂∇_wF/∂x, (T, d, m)
 
 
-class Descent(NamedTuple):
+class MatchingDescent(NamedTuple):
     """Step lengths of gradient descent on L, each (T,)."""
 
     safe: Numbers  # 1/(2β²γ₂²), a step with which L never grows
@@ -108,18 +108,18 @@ class GradientMatching:
             yield x, loss
             x = x - rate * slope
 
-    def constants(self, evaluations: Sequence[Evaluation]) -> leakage.Constants:
+    def constants(self, evaluations: Sequence[Evaluation]) -> leakage.LeakageConstants:
         """The constants of §7 for each trial: over all inputs if the problem states them, else over `evaluations`. An
         unknown β becomes the largest ‖Φ‖ of the evaluations."""
         problem = self.problem
         if problem.least is not None and problem.lipschitz is not None:
-            return leakage.Constants(problem.least, problem.lipschitz, problem.lipschitz, *self._gammas)
+            return leakage.LeakageConstants(problem.least, problem.lipschitz, problem.lipschitz, *self._gammas)
         if not evaluations:
             raise ValueError("evaluations is empty, and must have one input at least")
         values = np.stack([_singular_values(evaluation) for evaluation in evaluations])
         low, high = values[..., 0].min(axis=0), values[..., -1].max(axis=0)
         beta = high if problem.lipschitz is None else problem.lipschitz
-        return leakage.Constants(low, high, beta, *self._gammas)
+        return leakage.LeakageConstants(low, high, beta, *self._gammas)
 
     def steepest_neighbour(self, private: Evaluation) -> Evaluation:
         """Evaluate at a neighbour of x*, in the direction of fastest growth of L."""
@@ -127,7 +127,7 @@ class GradientMatching:
         direction = torch.linalg.svd(sketched.swapaxes(1, 2), full_matrices=False).Vh[:, 0]
         return self.evaluate(private.x + NEARBY * direction)
 
-    def descent(self, constants: leakage.Constants) -> Descent:
+    def descent(self, constants: leakage.LeakageConstants) -> MatchingDescent:
         """The step lengths of song2023 §7 for these constants. Theorem 7.5, with a = 2ωγ₂ (see `semi_smoothness`),
         applies if γ₁ > 0, β and ω are known, and θ₁² > aθ₂."""
         safe = 1 / (2 * (constants.lipschitz * constants.gamma_2) ** 2)
@@ -136,9 +136,9 @@ class GradientMatching:
         known = self.problem.lipschitz is not None
         applies = self.full_rank & known & (low**2 > a * high)
         step = np.where(applies, leakage.step_7_5(low, high, a, b), safe)
-        return Descent(safe, step, np.where(applies, leakage.rate_7_5(low, high, a, step), 0.0))
+        return MatchingDescent(safe, step, np.where(applies, leakage.rate_7_5(low, high, a, step), 0.0))
 
-    def semi_smoothness(self, constants: leakage.Constants) -> tuple[Numbers, Numbers]:
+    def semi_smoothness(self, constants: leakage.LeakageConstants) -> tuple[Numbers, Numbers]:
         """The constants (a, b) of semi-smoothness for a known ω, each (T,): a = 2ωγ₂ and b = γ₂²β². This a replaces
         that of Lemma J.4, since R ∇_wF(y) - R ∇_wF(x) is RΦ(x)ᵀ(y - x) up to γ₂ω‖y - x‖."""
         _, b = leakage.semi_smoothness(constants)

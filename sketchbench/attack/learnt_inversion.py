@@ -8,6 +8,7 @@ from torch import Tensor
 from sketchbench.attack.dense_networks import DenseNetworks, estimate_first_inputs
 from sketchbench.attack.door import check_images, check_tensor
 from sketchbench.base import seeds
+from sketchbench.compressor import traits
 from sketchbench.compressor.compressor import At, Compressor
 from sketchbench.kernels import Array
 from sketchbench.learning.model.classification import Samples
@@ -29,7 +30,7 @@ def invert_by_regression(
     check_images("public images", public.images, at.trials, "n", "pixels")
     from sklearn.linear_model import RidgeCV  # takes 1.4 s, which only this attack needs
 
-    if not compressor.keyed:  # the attacker does not know the clients' own random draws
+    if not traits.keyed(compressor):  # the attacker does not know the clients' own random draws
         at = at._replace(seed=seeds.key(at.seed, attack="public messages"))
     updates = at.kernels.asarray(networks.gradients(public.images[:, :, None], public.labels[:, :, None]).numpy())
     trials, clients, d = updates.shape

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sketchbench.attack.dense_networks import DenseNetworks
-from sketchbench.base.parameters import Checked, Count, Natural, NonEmptyList, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, Natural, NonEmptyList
 from sketchbench.compressor.compressor import At, Compressor
 from sketchbench.compressor.door import check_count
 from sketchbench.kernels import Array
@@ -46,8 +46,8 @@ class MessageProperty(Checked):
 
     classes: NonEmptyList[Natural]
     batch: Count  # images of a client's batch
-    known: Several  # the number of messages, of training images, for training; half have the property
-    tested: Several  # the number of messages, of test images, for the test; half have the property
+    known: AtLeastTwo  # the number of messages, of training images, for training; half have the property
+    tested: AtLeastTwo  # the number of messages, of test images, for the test; half have the property
     others: Count
     features: Count  # the largest number of features; longer messages are projected onto so many random directions
 

@@ -11,9 +11,9 @@ from torch import Tensor, nn
 from sketchbench.base.parameters import choose
 from sketchbench.federated.double_blind import (
     OPTIONS,
+    BlindReply,
     Broadcast,
     Option,
-    Reply,
     Weights,
     estimated_weights,
 )
@@ -21,7 +21,7 @@ from sketchbench.kernels import Kernels
 from sketchbench.learning.model import autograd, sketched
 
 
-def full_steps(model: nn.Module, reply: Reply) -> Weights:
+def full_steps(model: nn.Module, reply: BlindReply) -> Weights:
     """The steps of all parameters from a client's reply: Γ Sᵀ for sketched layers, others unchanged (zhang2021 A.1).
     The `model` is the server's or the client's, with the sketches of the broadcast that the `reply` answers."""
     operators = sketched.operators(model)

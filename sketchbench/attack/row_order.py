@@ -14,9 +14,9 @@ from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sketchbench.attack.adam import Adam
+from sketchbench.attack.adam import AdamOptimiser
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, Positive, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, Positive
 from sketchbench.compressor.compressor import At, Compressor
 from sketchbench.compressor.operators import SketchedUpdate, on_cpu
 from sketchbench.compressor.sparse import RandomK
@@ -135,7 +135,7 @@ class OrderAttack(Checked):
     the certainty of its number. With equal deviations, a few large numbers would decide.
     """
 
-    passes: Several  # of the forward and backward algorithm, >= 2
+    passes: AtLeastTwo  # of the forward and backward algorithm, >= 2
     steps: Count  # of Adam after each pass
     rate: Positive  # of Adam, for the prior's standard normal coordinates
     draws: Count  # images of the prior from which the numbers' variation is estimated
@@ -156,7 +156,7 @@ class OrderAttack(Checked):
         z = torch.zeros(len(seen), pixels)
         spread = self._spread(numbers, possible, images, seeds.generator(seed, attack="order"), z)
         lattice = Lattice(seen.shape[1], spread.shape[1])
-        optimiser = Adam([z.requires_grad_()], self.rate)
+        optimiser = AdamOptimiser([z.requires_grad_()], self.rate)
         for share in np.geomspace(self.deviation, self.last, self.passes):
             deviations = (share * spread).astype(np.float32)
             with torch.no_grad():

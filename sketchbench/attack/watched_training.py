@@ -22,9 +22,9 @@ from sketchbench.base import seeds
 from sketchbench.base.parameters import Checked, Count, Natural, Positive, Range, checked
 from sketchbench.federated.double_blind import (
     OPTIONS,
+    BlindReply,
     Broadcast,
     Option,
-    Reply,
     Weights,
     aggregate,
     broadcast,
@@ -144,7 +144,7 @@ class WatchedTraining(Checked):
         self,
         observer: "_Observer",
         twin: nn.Module,
-        answer: Callable[..., Reply],
+        answer: Callable[..., BlindReply],
         parties: Parties,
         operators: Operators,
     ) -> None:

@@ -52,7 +52,8 @@ class NonEmpty:
 
 
 Count = Annotated[int, Range(1)]
-Several = Annotated[int, Range(2)]  # such as trials, since one alone has no spread
+AtLeastTwo = Annotated[int, Range(2)]  # such as trials, since one alone has no spread
+Several = AtLeastTwo  # its name in earlier releases, which users' classes import
 Natural = Annotated[int, Range(0)]
 Positive = Annotated[float, Range(0, open_low=True)]
 NonNegative = Annotated[float, Range(0)]

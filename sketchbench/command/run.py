@@ -29,14 +29,14 @@ from sketchbench.run.signature import code_of, signature
 HIDDEN = {"minimum", "maximum", "skewness"}  # columns for which a terminal has no room
 
 
-class Run(click.Command):
+class RunCommand(click.Command):
     """The command, whose help lists the groups with their options, and the default config."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write(f"\n{list_options(composition.user_folder(ctx.params.get('folder') or ''))}\n")
 
 
-@click.command("run", cls=Run)
+@click.command("run", cls=RunCommand)
 @click.argument("overrides", nargs=-1, metavar="[OVERRIDE]...")
 @FOLDER
 @click.option(

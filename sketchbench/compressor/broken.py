@@ -1,8 +1,7 @@
-"""Negative controls of the contract of compressors: each class breaks one part of it, which its name says."""
+"""Negative controls of the contract of compressors: each class breaks the part in its name."""
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from sketchbench.compressor.compressor import At, Exchange, Memory, Receive
@@ -16,7 +15,6 @@ from sketchbench.kernels import Array
 _CALLS = itertools.count()
 
 
-@dataclass(frozen=True)
 class Unscaled(RandomK):
     """Rand-K without the factor d/k."""
 
@@ -24,7 +22,6 @@ class Unscaled(RandomK):
         return super().decode(message, at, replies) * message.parts["values"].dtype.type(self.k / self.layout.d)
 
 
-@dataclass(frozen=True)
 class OtherOperator(Desketched):
     """A sketch that the server desketches with the operator of the next round."""
 
@@ -32,7 +29,6 @@ class OtherOperator(Desketched):
         return super().decode(message, at._replace(round=at.round + 1), replies)
 
 
-@dataclass(frozen=True)
 class NoNorm(QSGD):
     """QSGD whose server decodes every message with the norm 1."""
 
@@ -41,7 +37,6 @@ class NoNorm(QSGD):
         return super().decode(Message({**message.parts, "norm": ones}), at, replies)
 
 
-@dataclass(frozen=True)
 class Smallest(TopK):
     """Top-K with the smallest entries in place of the largest."""
 
@@ -52,27 +47,20 @@ class Smallest(TopK):
         return Message({"values": values, "places": places.astype(place_type(self.layout.d))})
 
 
-@dataclass(frozen=True)
 class Forgetful(TopK):
     """Top-K whose clients forget the entries that they did not send."""
 
-    def exchange(self, x: Array, memory: Memory, at: At, receive: Receive | None = None) -> Exchange:
-        done = super().exchange(x, memory, at, receive)
-        kept: Array = done.memory.clients
-        return done._replace(memory=done.memory._replace(clients=0 * kept))
+    def remember(self, carried: Array, memory: Memory, delivered: Array) -> Array:
+        return 0 * super().remember(carried, memory, delivered)
 
 
-@dataclass(frozen=True)
 class Doubled(TopK):
     """Top-K whose clients remember twice the entries that they did not send."""
 
-    def exchange(self, x: Array, memory: Memory, at: At, receive: Receive | None = None) -> Exchange:
-        done = super().exchange(x, memory, at, receive)
-        kept: Array = done.memory.clients
-        return done._replace(memory=done.memory._replace(clients=2 * kept))
+    def remember(self, carried: Array, memory: Memory, delivered: Array) -> Array:
+        return 2 * super().remember(carried, memory, delivered)
 
 
-@dataclass(frozen=True)
 class TooLarge(TopK):
     """Top-K that sends one entry more than the limit allows."""
 
@@ -81,37 +69,32 @@ class TooLarge(TopK):
         return 1 + self.limit // self._entry
 
 
-@dataclass(frozen=True)
 class FalseSum(Int8):
     """Int8, whose clients scale by units of their own, though it claims that messages add up."""
 
     adds_up: ClassVar[bool] = True
 
 
-@dataclass(frozen=True)
 class HiddenSum(RandomK):
     """Rand-K, whose messages add up, though it claims that they do not."""
 
     adds_up: ClassVar[bool] = False
 
 
-@dataclass(frozen=True)
 class OfItsCalls(RandomK):
     """Rand-K whose random places depend on the number of calls."""
 
-    def _places(self, at: At) -> Array:
-        return super()._places(at._replace(seed=at.seed + next(_CALLS)))
+    def places(self, at: At) -> Array:
+        return super().places(at._replace(seed=at.seed + next(_CALLS)))
 
 
-@dataclass(frozen=True)
 class SameEveryRound(RandomK):
     """Rand-K that sends the places of the first round in every round."""
 
-    def _places(self, at: At) -> Array:
-        return super()._places(at._replace(round=0))
+    def places(self, at: At) -> Array:
+        return super().places(at._replace(round=0))
 
 
-@dataclass(frozen=True)
 class OneUnit(QSGD):
     """QSGD with sums of squares in the units of the updates, which leave float32 where updates are tiny or huge."""
 
@@ -119,7 +102,6 @@ class OneUnit(QSGD):
         return (x * x).sum(axis=2, keepdims=True) ** x.dtype.type(0.5)
 
 
-@dataclass(frozen=True)
 class Poisoned(TopK):
     """Top-K that adds updates to its memory before it looks at them."""
 
@@ -129,7 +111,6 @@ class Poisoned(TopK):
         return super().exchange(at.kernels.xp.zeros_like(x), memory, at, receive)
 
 
-@dataclass(frozen=True)
 class Stuck(PowerSGD):
     """PowerSGD that starts from the factors of the last round even where they are zero."""
 

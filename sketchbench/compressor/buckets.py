@@ -27,13 +27,10 @@ class BucketQSGD(Quantised):
     """QSGD (Alistarh et al. 2017, §3.1 and §4): buckets of consecutive entries, each with its norm ‖x‖₂, and each entry
     rounded at random to a multiple of ‖x‖₂/s, which is sent in Elias' gamma code, with its sign.
 
-    Every client sends its own s: the largest of LADDER with which its code fits. As the choice
-    must not depend on the rounding, the mean of the code's length and 5 of its standard deviations must fit. Should a
-    code be longer all the same, entries are rounded towards 0, whose code is never longer than the mean. The variance
-    is at most min(n/s², √n/s) ‖x‖₂² for buckets of n entries (Lemma 3.1).
-
-    Arguments:
-        bucket: the number of its entries; the authors' are 128 and 512.
+    Every client sends its own s: the largest of LADDER with a code that fits. The choice must not depend on the
+    rounding: so the mean of the code's length and 5 of its standard deviations must fit. If a code is longer all the
+    same, entries are rounded towards 0, with a code that is never longer than the mean. The variance is at most
+    min(n/s², √n/s) ‖x‖₂² for buckets of n = `bucket` entries (Lemma 3.1); the authors' have 128 and 512.
     """
 
     unbiased: ClassVar[bool] = True
@@ -111,7 +108,7 @@ class BucketQSGD(Quantised):
         return ladder[best]
 
     def _fits(self, shares: Array, s: Array, at: At) -> Array:
-        """Whether the code with s levels fits, but for a chance of about 1e-6."""
+        """Return whether the code with s levels fits, except with a probability of about 1e-6."""
         xp, lengths = at.kernels.xp, at.kernels.asarray(_lengths())
         steps, fits = xp.diff(lengths), xp.empty(s.shape, dtype=bool)
         for t, c in np.ndindex(*s.shape[:2]):  # a message at a time fits into a cache

@@ -1,4 +1,4 @@
-"""The compressor: the messages that clients send in a round, and the server's step that they become."""
+"""The compressor: it turns updates into messages, and messages into the server's step."""
 
 import functools
 from abc import ABC, abstractmethod
@@ -10,12 +10,10 @@ import numpy as np
 
 from sketchbench.base import seeds
 from sketchbench.base.parameters import Checked, Count
-from sketchbench.compressor import door
-from sketchbench.compressor.message import KEY, Layout, Message, Reply, check_layout
-from sketchbench.compressor.tensor import Tensor
+from sketchbench.compressor import door, traits
+from sketchbench.compressor.message import Layout, Message, Reply, check_layout
 from sketchbench.kernels import Array, Kernels
 from sketchbench.measure.numbers import check_finite
-from sketchbench.privacy.secure_sum import Grid, SecureSum
 from sketchbench.sketch.family import SizeError
 
 Feedback = Literal["none", "client", "server"]
@@ -23,14 +21,14 @@ Receive = Callable[[Message], Message]
 
 
 class At(NamedTuple):
-    """A round, in which messages are made.
+    """A round.
 
     Arguments:
         kernels: backend of all arrays.
         seed: root of the randomness that clients and server share (`key`), and of the clients' own (`private`).
         round: the number of the round, from 0 on.
         trials: T, independent trials that run side by side.
-        client: the number of the client whose messages are made here; None where those of all are, side by side.
+        client: the number of the client that encodes here; None if all clients encode here, side by side.
     """
 
     kernels: Kernels
@@ -40,34 +38,28 @@ class At(NamedTuple):
     client: int | None = None
 
     def key(self, part: str, *, every_round: bool = True) -> int:
-        """The 64-bit key that the server sends, in every round or once. Trial t uses operator number t of the key."""
+        """Return the 64-bit key that the server sends, in every round or once. Trial t uses its operator number t."""
         return seeds.key(self.seed, compressor=part, round=self.round if every_round else -1)
 
     def private(self, part: str) -> np.random.Generator:
-        """The generator of the clients' own randomness, for all trials and clients; the server does not know it."""
+        """Return the generator of the clients' own randomness, which the server does not know."""
         own = {} if self.client is None else {"client": self.client}
         return seeds.generator(self.seed, compressor=part, round=self.round, **own)
 
 
 class Memory(NamedTuple):
-    """What clients and server keep from one round to the next.
+    """The state of clients and server between rounds.
 
     Arguments:
-        clients: (T, C, d), what each client adds to its updates: the part that it has not sent yet; None without error
-            feedback.
-        server: the server's state, in whatever form the compressor needs; None for no state.
+        clients: (T, C, d), the part of its updates that each client has not sent; None without error feedback.
+        server: the server's state, in any form that the compressor needs; None for no state.
     """
 
     clients: Array | None = None
     server: Any = None
 
     def forget(self, trials: Array, kernels: Kernels) -> "Memory":
-        """The memory with zeros in some trials, in all arrays in lists, tuples and mappings.
-
-        Arguments:
-            trials: those that forget, booleans (T,).
-            kernels: backend of all arrays.
-        """
+        """Return the memory with zeros in `trials`, booleans (T,), in all arrays in lists, tuples and mappings."""
 
         def clear(kept: Array) -> Array:
             return kernels.xp.where(trials.reshape(-1, *[1] * (kept.ndim - 1)), kept.dtype.type(0), kept)
@@ -81,9 +73,8 @@ class Exchange(NamedTuple):
     Arguments:
         step: (T, d), which all parties subtract from the weights.
         memory: for the next round.
-        messages: the clients' messages of each phase.
+        messages, replies: the clients' messages, and the server's reply, of each phase.
         bytes_up, bytes_down: bytes that one client sends and receives, the key included.
-        replies: the server's reply of each phase.
     """
 
     step: Array
@@ -98,9 +89,10 @@ class Exchange(NamedTuple):
 class Compressor(Checked, ABC):
     """A way to send updates x, the learning rate times a gradient, in at most `limit` bytes.
 
-    A new compressor is a frozen dataclass with the methods `encode`, `decode` and `lens`. It also overrides `answer` if
-    its step is not the mean of the decoded messages, and `check` if it refuses some limits. Arrays are float32.
-    `exchange` checks what enters and leaves these methods, so that they need no checks of their own.
+    A new compressor is a frozen dataclass with the methods `encode` and `decode`. It also overrides `answer` if its
+    step is not the mean of the decoded messages, and `check` if it refuses some limits. Arrays are float32. `exchange`
+    checks what enters and leaves these methods, so that they need no checks of their own. `compressor.traits` has rarer
+    statements, and secure aggregation; `attack.lens` has an attacker's view of messages.
 
     Arguments:
         layout: of the update, which has at least one entry.
@@ -109,22 +101,10 @@ class Compressor(Checked, ABC):
     Attributes:
         adds_up: the server needs no more than the sum of the clients' messages, so that secure aggregation can hide
             each single message.
-        keyed: client and server share randomness, from a key.
         linear: messages add up, and are a linear map of the update, the same for all clients of a round, so that the
             mean message is that of the mean update.
-        modular: messages are integers that add up modulo a power of two, as secure aggregation adds them, so that the
-            server needs their sum (`receive`), not their mean; clients can add their share of noise (`protect`).
-        adjustable: messages grow with the limit; otherwise they have one size.
-        fresh: the server sends a new key in every round; otherwise one key serves all rounds.
         unbiased: the mean of `decode` over all randomness is the update.
         feedback: who remembers the part of the updates that was not sent: each `client`, the `server`, or `none`.
-        conserves: with feedback, the steps and the memory add up to the updates, so that nothing is lost for good. With
-            feedback at the server, their sketches do (the part `cells` of the messages, a linear sketch).
-        phases: the number of messages of a client in a round, each sent after the reply to the previous one.
-        scales: the step of a power of two times the updates is that power times their step, up to rounding, wherever
-            the sums fit into float32.
-        grid: the integers that clients send, and the noise that they add to them to protect records, in the unit of
-            gradients: they send these, and the learning rate multiplies the step. None for no such noise.
 
     Raises:
         SizeError: where no message fits into the limit, or the layout has no entries.
@@ -132,26 +112,10 @@ class Compressor(Checked, ABC):
         ValueError: for a limit below 1.
     """
 
-    adds_up: ClassVar[bool]
+    adds_up: ClassVar[bool] = False
     linear: ClassVar[bool] = False
-    modular: ClassVar[bool] = False
-    keyed: ClassVar[bool] = False
-    adjustable: ClassVar[bool] = True
-    fresh: ClassVar[bool] = True
     unbiased: ClassVar[bool] = False
     feedback: ClassVar[Feedback] = "none"
-    conserves: ClassVar[bool] = True
-    phases: ClassVar[int] = 1
-
-    @property
-    def scales(self) -> bool:
-        """True, which holds of all but few compressors."""
-        return True
-
-    @property
-    def grid(self) -> Grid | None:
-        """None, but for what `protect` returns."""
-        return None
 
     layout: Layout
     limit: Count
@@ -162,7 +126,7 @@ class Compressor(Checked, ABC):
         self.check()
 
     def check(self) -> None:
-        """Raise SizeError (see `needs`) if no message fits into the limit."""
+        """Raise SizeError, by `needs`, if no message fits into the limit."""
 
     def needs(self, nbytes: int) -> None:
         """Raise SizeError if the limit is below `nbytes` bytes."""
@@ -172,18 +136,8 @@ class Compressor(Checked, ABC):
                 f"{self.limit}; allow more, or choose another compressor"
             )
 
-    @property
-    def contraction(self) -> float | None:
-        """A δ with E‖C(x) - x‖² <= (1 - δ)‖x‖² for all x, where C = decode ∘ encode; None if none is known."""
-        return None
-
-    def projections(self, at: At) -> list[Array | None]:
-        """The matrices that multiply the inputs of the layers while a client takes its gradient: for each parameter of
-        the layout, (T, inputs, inputs), or None for inputs as they are."""
-        return [None] * len(self.layout.shapes)
-
     def begin(self, trials: int, clients: int, kernels: Kernels) -> Memory:
-        """The memory before the first round; ValueError or TypeError for fewer than 1 trial or client."""
+        """Return the memory before the first round; ValueError or TypeError for fewer than 1 trial or client."""
         for name, count in (("trials", trials), ("clients", clients)):
             door.check_count(name, count, 1)
         if self.feedback != "client":
@@ -197,70 +151,39 @@ class Compressor(Checked, ABC):
         Arguments:
             x: (T, C, d), the updates, plus the clients' memory.
             memory: of clients and server before the round.
-            at: the round.
             replies: of the earlier phases of the round.
         """
 
     @abstractmethod
     def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
-        """Decode each message of the last phase by itself: (T, C, d). Where messages add up, the server decodes the
-        clients' mean message, with C = 1."""
+        """Decode each message of the last phase by itself: (T, C, d). If messages add up, the server decodes their
+        mean, with C = 1."""
 
     def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
-        """The server's reply to the messages of a phase, and the memory after it. By default the reply is the mean of
-        the decoded messages, sent as d numbers."""
+        """Return the server's reply to the messages of a phase, and the memory after it. By default the reply is the
+        mean of the decoded messages, sent as d numbers."""
         step = self._decoded(message, at, replies).mean(axis=1)
         return Reply(step, self.layout.nbytes), memory
-
-    @abstractmethod
-    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        """The view of an attacker who knows the compressor: the m numbers of a message (T, m), on the CPU, and a
-        differentiable map that predicts them from updates (T, d).
-
-        Arguments:
-            message: with the parts of all phases, and C = 1.
-            at: the round.
-            replies: of the earlier phases, which depend on the other clients' messages, too.
-        """
-
-    def surprisal(self, message: Message, at: At, replies: Sequence[Reply]) -> Callable[[Tensor], Tensor] | None:
-        """Minus the logarithm of the likelihood of a message, (T,), up to a constant, as a differentiable function of
-        updates (T, d), with the arguments of `lens`. None, unless a message tells more than the numbers of `lens`."""
-        return None
-
-    def protect(self, sums: SecureSum) -> "Compressor":
-        """The compressor whose clients add to their messages the shares of noise that the sums of their updates need.
-
-        Raises:
-            ValueError: where it has too few bits for them.
-            TypeError: for a compressor that is not `modular`.
-        """
-        raise TypeError(f"{type(self).__name__} adds no noise to its messages; add it to the updates")
-
-    def receive(self, message: Message, at: At) -> Message:
-        """What the server gets of the clients' messages of a phase: their mean where they add up, or else each."""
-        return message.mean() if self.adds_up else message
 
     def exchange(self, x: Array, memory: Memory, at: At, receive: Receive | None = None) -> Exchange:
         """Run a round: encode the updates, and compute the server's step and the memory after it.
 
-        Updates and memory stay as they are, whatever comes of the round: after an error it may be run again.
+        Updates and memory stay as they are, so that a round can be run again after an error.
 
         Arguments:
             x: (T, C, d), the clients' updates, float32 and finite, with C >= 1.
             memory: from `begin`, or from the last round.
-            at: the round.
-            receive: in place of the method, where clients are processes: from the messages of those here to what the
-                server gets of all.
+            receive: in place of `traits.receive`, if clients are processes: from the messages of the clients here to
+                what the server gets of all.
 
         Raises:
             TypeError: for another kind of array.
             ValueError: for another shape, an entry that is not finite, or a memory that doesn't fit the updates.
-            OverflowError: where updates plus memory, the step, or the memory after the round exceed float32.
+            OverflowError: if updates plus memory, the step, or the memory after the round exceed float32.
         """
         carried, xp, name = self._admit(x, memory, at), at.kernels.xp, type(self).__name__
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # refused below
-            done = self._exchange(carried, memory, at, receive or functools.partial(self.receive, at=at))
+            done = self._exchange(carried, memory, at, receive or functools.partial(traits.receive, self, at=at))
         door.check_sums(name, "the step", done.step, xp)
         for kept in door.arrays(tuple(done.memory)):
             door.check_sums(name, "the memory after the round", kept, xp)
@@ -306,7 +229,7 @@ class Compressor(Checked, ABC):
         replies: list[Reply] = []
         messages: list[Message] = []
         server = memory
-        for _ in range(self.phases):
+        for _ in range(traits.phases(self)):
             message = self.encode(carried, memory, at, replies)
             reply, server = self.answer(receive(message), server, at, replies)
             replies.append(reply)
@@ -314,14 +237,14 @@ class Compressor(Checked, ABC):
         if memory.clients is not None:
             delivered = self.delivery(message, at, replies)
             server = server._replace(clients=self.remember(carried, memory, delivered))
-        key = KEY if self.keyed and (self.fresh or at.round == 0) else 0
+        key = traits.key_nbytes(self, at.round)
         up = sum(message.nbytes for message in messages)
         return Exchange(
             replies[-1].content, server, messages, up, key + sum(reply.nbytes for reply in replies), replies
         )
 
     def delivery(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
-        """The part of its update that a client counts as sent, (T, C, d): by default its decoded message."""
+        """Return the part of its update that a client counts as sent, (T, C, d): by default its decoded message."""
         return self._decoded(message, at, replies[:-1])
 
     def _decoded(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
@@ -329,13 +252,8 @@ class Compressor(Checked, ABC):
         return message.decoded_by(lambda: self.decode(message, at, replies))
 
     def remember(self, carried: Array, memory: Memory, delivered: Array) -> Array:
-        """The clients' new memory, (T, C, d): by default the part of updates plus memory that was not delivered.
-
-        Arguments:
-            carried: (T, C, d), the updates plus the clients' memory, as `encode` got them.
-            memory: before the round.
-            delivered: from `delivery`.
-        """
+        """Return the clients' new memory, (T, C, d): by default the part of `carried`, the updates plus the memory
+        before the round, that `delivery` has not `delivered`."""
         return carried - delivered
 
 

@@ -1,4 +1,4 @@
-"""The contract of compressors: measurements, trial by trial, of whether one keeps what every compressor must."""
+"""The contract of compressors, measured trial by trial."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.base import seeds
-from sketchbench.compressor import door, operators
+from sketchbench.compressor import door, operators, traits
 from sketchbench.compressor.compressor import At, Compressor, Memory
-from sketchbench.compressor.message import KEY, Message, Reply
+from sketchbench.compressor.message import Message, Reply
 from sketchbench.kernels import Array, Kernels
 
 Values = NDArray[np.float64]  # (trials,)
@@ -23,41 +23,26 @@ NUMBERLESS = (float("nan"), float("inf"), float("-inf"))
 NONZEROS = 16  # one of so many entries of a sparse vector is not 0
 
 
-class Deviation(NamedTuple):
-    """A mean that should be 0, measured on two halves of the draws.
-
-    Attributes:
-        score: its distance from 0 in the first half, in standard errors.
-        values: the values of the second half, (draws,).
-    """
+class MessageDeviation(NamedTuple):
+    """A mean that should be 0: its distance from 0 in the first half of the draws, in standard errors, and the values
+    of the second half, (draws,)."""
 
     score: float
     values: Values
 
 
 class Bias(NamedTuple):
-    """The deviation C(x) - x of decoded messages, relative to ‖x‖, whose mean is 0 if C is unbiased.
+    """The deviation C(x) - x relative to ‖x‖, with a mean of 0 if C is unbiased: along x, along the largest mean
+    deviation in the first half of the draws, and at the entry with the largest one there, in standard errors."""
 
-    Attributes:
-        along: its component along x.
-        direction: its component along the direction of the largest mean deviation in the first half of the draws.
-        entry: its entry with the largest mean deviation there, in standard errors.
-    """
-
-    along: Deviation
-    direction: Deviation
-    entry: Deviation
+    along: MessageDeviation
+    direction: MessageDeviation
+    entry: MessageDeviation
 
 
-class Rounds(NamedTuple):
-    """Sums over some rounds, in T trials.
-
-    Attributes:
-        steps: the server's steps, (T, d).
-        updates: the clients' mean updates, (T, d).
-        cells: the part `cells` of the clients' mean messages, (T, b); 0 for messages without that part.
-        memory: of clients and server after the rounds.
-    """
+class PlayedRounds(NamedTuple):
+    """Sums over some rounds, in T trials: of the server's steps and the clients' mean updates, (T, d), and of the part
+    `cells` of the mean messages, (T, b), 0 without that part; and the memory after the rounds."""
 
     steps: Array
     updates: Array
@@ -66,7 +51,7 @@ class Rounds(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Subject:
+class CompressorSubject:
     """A compressor that is tested, with the backend and the root seed of the test."""
 
     compressor: Compressor
@@ -74,43 +59,43 @@ class Subject:
     seed: int
 
     def random(self, part: str) -> np.random.Generator:
-        """The generator of test vectors for a part of the test."""
+        """Return the generator of test vectors for a part of the test."""
         return seeds.generator(self.seed, contract=part)
 
     def updates(self, part: str, trials: int, clients: int) -> Array:
-        """Normal vectors (T, C, d), float32; standard deviations rise from 1 for the first client to 2 for the last."""
+        """Draw normal vectors (T, C, d), float32; standard deviations rise from 1 for the first client to 2."""
         shape = (trials, clients, self.compressor.layout.d)
         x = self.random(part).standard_normal(shape, dtype=np.float32)
         return self.kernels.asarray(x * np.linspace(1, 2, clients, dtype=np.float32)[:, None])
 
     def at(self, trials: int, number: int = 0, part: str = "rounds") -> At:
-        """The round with this number, for a part of the test."""
+        """Return the round with this number, for a part of the test."""
         return At(self.kernels, seeds.key(self.seed, contract=part), number, trials)
 
     def phases(self, x: Array, memory: Memory, at: At, summed: bool) -> tuple[list[Message], list[Reply]]:
-        """The messages and replies of all phases of a round; the server gets the mean message if `summed`, else all."""
+        """Return messages and replies of all phases; the server gets the mean message if `summed`, else all."""
         messages: list[Message] = []
         replies: list[Reply] = []
         server = memory
-        for _ in range(self.compressor.phases):
+        for _ in range(traits.phases(self.compressor)):
             messages.append(self.compressor.encode(x, memory, at, replies))
             received = messages[-1]
             if summed:
-                received = self.compressor.receive(received, at) if self.compressor.adds_up else received.mean()
+                received = traits.receive(self.compressor, received, at) if self.compressor.adds_up else received.mean()
             reply, server = self.compressor.answer(received, server, at, replies)
             replies.append(reply)
         return messages, replies
 
     def compress(self, x: Array, at: At) -> Array:
-        """C(x) for vectors x (T, d): encode, answer and decode in the first round of a single client."""
+        """Return C(x) for vectors x (T, d), from the first round of a single client."""
         memory = self.compressor.begin(at.trials, 1, self.kernels)
         messages, replies = self.phases(x[:, None], memory, at, summed=False)
         return self.compressor.decode(messages[-1], at, replies[:-1])[:, 0]
 
 
 def vectors(kind: str, random: np.random.Generator, count: int, d: int) -> NDArray[np.float32]:
-    """Random vectors (count, d) of a kind: `gaussian` entries are normal, `heavy-tailed` ones have Student's t
-    distribution with 2 degrees of freedom, `sparse` vectors are normal with most entries 0, `constant` ones are ±1."""
+    """Draw vectors (count, d) of a kind: `gaussian`, `heavy-tailed` (Student's t with 2 degrees of freedom), `sparse`
+    (normal, with most entries 0), or `constant` (entries ±1)."""
     if kind == "heavy-tailed":
         x = random.standard_t(2, (count, d))
     elif kind == "constant":
@@ -123,9 +108,8 @@ def vectors(kind: str, random: np.random.Generator, count: int, d: int) -> NDArr
     return x.astype(np.float32)
 
 
-def bias(subject: Subject, draws: int, block: int) -> Bias:
-    """The deviation of C(x) from one normal vector x over `draws` rounds with keys of their own, in blocks of `block`
-    draws."""
+def bias(subject: CompressorSubject, draws: int, block: int) -> Bias:
+    """Measure the deviation of C(x) from one normal vector x over `draws` keys, in blocks of `block` draws."""
     d = subject.compressor.layout.d
     x = vectors("gaussian", subject.random("bias"), 1, d)
     size = float(np.linalg.norm(x))
@@ -137,26 +121,24 @@ def bias(subject: Subject, draws: int, block: int) -> Bias:
     off = (np.concatenate(coded) - x.astype(np.float64)) / size
     search, measure = off[: draws // 2], off[draws // 2 :]
     mean, error = search.mean(axis=0), search.std(axis=0) / len(search) ** 0.5
-    scores = abs(mean) / np.maximum(error, error.mean() + TINY)  # that of one entry may be small by chance
+    scores = abs(mean) / np.maximum(error, error.mean() + TINY)  # the error of one entry may be small by chance
     worst, length = int(scores.argmax()), float(np.linalg.norm(mean))
     towards = mean / max(length, TINY)
-    along = search @ x[0].astype(np.float64) / size
+    along, judged = (half @ x[0].astype(np.float64) / size for half in (search, measure))
     return Bias(
-        _deviation(
-            abs(along.mean()) / (along.std() / len(search) ** 0.5 + TINY), measure @ x[0].astype(np.float64) / size
-        ),
+        _deviation(abs(along.mean()) / (along.std() / len(search) ** 0.5 + TINY), judged),
         _deviation(length / (float(np.linalg.norm(error)) + TINY), measure @ towards),
         _deviation(float(scores[worst]), measure[:, worst]),
     )
 
 
-def _deviation(score: float, values: Values) -> Deviation:
-    """The deviation, or 0 where all values are rounding."""
-    return Deviation(score, values) if abs(values).max() > EXACT else Deviation(0.0, 0 * values)
+def _deviation(score: float, values: Values) -> MessageDeviation:
+    """Return the deviation, or 0 if all values are rounding."""
+    return MessageDeviation(score, values) if abs(values).max() > EXACT else MessageDeviation(0.0, 0 * values)
 
 
-def losses(subject: Subject, kind: str, trials: int) -> Values:
-    """‖C(x) - x‖² / ‖x‖² for random vectors x of a kind, (trials,)."""
+def losses(subject: CompressorSubject, kind: str, trials: int) -> Values:
+    """Return ‖C(x) - x‖² / ‖x‖² for random vectors x of a kind, (trials,)."""
     x = vectors(kind, subject.random(kind), trials, subject.compressor.layout.d)
     coded = subject.compress(subject.kernels.asarray(x), subject.at(trials, part=kind))
     exact = x.astype(np.float64)
@@ -164,7 +146,7 @@ def losses(subject: Subject, kind: str, trials: int) -> Values:
     return lost
 
 
-def play_rounds(subject: Subject, trials: int, clients: int, rounds: int) -> Rounds:
+def play_rounds(subject: CompressorSubject, trials: int, clients: int, rounds: int) -> PlayedRounds:
     """Run rounds of the compressor with normal updates, and sum what they exchange."""
     memory = subject.compressor.begin(trials, clients, subject.kernels)
     steps = updates = cells = subject.kernels.xp.zeros((1, 1))
@@ -174,12 +156,12 @@ def play_rounds(subject: Subject, trials: int, clients: int, rounds: int) -> Rou
         memory, steps, updates = done.memory, steps + done.step, updates + x.mean(axis=1, dtype="float64")
         if "cells" in done.messages[-1].parts:
             cells = cells + done.messages[-1].parts["cells"].mean(axis=1, dtype="float64")
-    return Rounds(steps, updates, cells, memory)
+    return PlayedRounds(steps, updates, cells, memory)
 
 
-def lost_share(subject: Subject, rounds: Rounds) -> Values:
-    """The length of the part of the updates that is neither in the steps nor in the memory, relative to the updates,
-    (T,). With feedback at the server, the same for the sketches of updates and steps."""
+def lost_share(subject: CompressorSubject, rounds: PlayedRounds) -> Values:
+    """Return the length of the updates that are neither in steps nor in the memory, relative to the updates, (T,). With
+    feedback at the server, it is that of their sketches."""
     if subject.compressor.feedback == "client":
         kept: Array = rounds.memory.clients
         return _relative(subject, rounds.steps + kept.mean(axis=1, dtype="float64"), rounds.updates)
@@ -189,9 +171,15 @@ def lost_share(subject: Subject, rounds: Rounds) -> Values:
     return _relative(subject, sketched + rounds.memory.server, rounds.cells)
 
 
-def step_distance(subject: Subject, rounds: Rounds, clients: int, number: int) -> Values:
-    """The distance between the step from the mean message and the step from all messages, relative to the latter, in
-    round `number`, (T,). It is infinite where messages don't add up, and their mean can't be decoded."""
+def denies_sums(compressor: Compressor) -> bool:
+    """Return whether a class states that messages do not add up; a class that says nothing denies nothing."""
+    stated = any("adds_up" in vars(kind) for kind in type(compressor).__mro__ if kind is not Compressor)
+    return stated and not compressor.adds_up
+
+
+def step_distance(subject: CompressorSubject, rounds: PlayedRounds, clients: int, number: int) -> Values:
+    """Return the distance of the mean message's step from the step of all messages, relative to the latter, in round
+    `number`, (T,); infinite if messages do not add up, and their mean can't be decoded."""
     trials = len(rounds.steps)
     x, at = subject.updates("sum", trials, clients), subject.at(trials, number)
     other = subject.phases(x, rounds.memory, at, summed=False)[1][-1].content
@@ -205,19 +193,15 @@ def step_distance(subject: Subject, rounds: Rounds, clients: int, number: int) -
 
 
 class Bytes(NamedTuple):
-    """Bytes in each trial, (T,).
-
-    Attributes:
-        sent: the most that a client sends, counted from the arrays of its messages.
-        up, down: the difference between the bytes that `Exchange` states and the counted bytes.
-    """
+    """Bytes in each trial, (T,): the most that a client sends, counted from the arrays of its messages, and the
+    differences, `up` and `down`, between the bytes that `Exchange` states and the counted bytes."""
 
     sent: Values
     up: Values
     down: Values
 
 
-def message_sizes(subject: Subject, rounds: Rounds, clients: int, number: int) -> Bytes:
+def message_sizes(subject: CompressorSubject, rounds: PlayedRounds, clients: int, number: int) -> Bytes:
     """Count the bytes of the messages and replies of round `number`."""
     compressor, trials = subject.compressor, len(rounds.steps)
     x, at = subject.updates("sizes", trials, clients), subject.at(trials, number)
@@ -226,14 +210,13 @@ def message_sizes(subject: Subject, rounds: Rounds, clients: int, number: int) -
     said = compressor.exchange(x, rounds.memory, at)
     parts = [part for message in messages for part in message.parts.values()]
     sent = np.array([sum(part[t, client].nbytes for part in parts) for t in range(trials) for client in range(clients)])
-    key = KEY if compressor.keyed and (compressor.fresh or number == 0) else 0
-    down = said.bytes_down - key - sum(reply.nbytes for reply in replies)
+    down = said.bytes_down - traits.key_nbytes(compressor, number) - sum(reply.nbytes for reply in replies)
     largest = sent.reshape(trials, clients).max(axis=1).astype(np.float64)
     return Bytes(largest, abs(largest - said.bytes_up), np.full(trials, float(abs(down))))
 
 
-def detect_changes(subject: Subject, trials: int, clients: int) -> Values:
-    """1 for each trial whose messages or step change in a second call with the same key, else 0: (T,)."""
+def detect_changes(subject: CompressorSubject, trials: int, clients: int) -> Values:
+    """Return 1 for each trial whose messages or step change in a second call with the same key, else 0: (T,)."""
     x, joined = subject.updates("sameness", trials, clients), []
     for _ in range(2):
         operators.forget()
@@ -244,12 +227,11 @@ def detect_changes(subject: Subject, trials: int, clients: int) -> Values:
     return 1.0 - _equal(subject, *joined).astype(np.float64)
 
 
-def check_renewal(subject: Subject, trials: int) -> tuple[Values, Values]:
-    """Whether operators are drawn anew as the compressor claims, judged by the messages of one vector.
+def check_renewal(subject: CompressorSubject, trials: int) -> tuple[Values, Values]:
+    """Check whether operators are drawn anew as the compressor states, by the messages of one vector.
 
-    Returns:
-        Two arrays (T,) of 1 for a failure and 0 else: whether the next round's operator is the same though `fresh`, or
-        another though not `fresh`; and whether the next trial has the same operator.
+    Returns two arrays (T,) of 1 for a failure and 0 else: the next round's operator is the same though `fresh`, or
+    another though not `fresh`; the next trial has the same operator.
     """
     x = subject.kernels.xp.repeat(subject.updates("renewal", 1, 1), trials, axis=0)
     memory = subject.compressor.begin(trials, 1, subject.kernels)
@@ -257,13 +239,13 @@ def check_renewal(subject: Subject, trials: int) -> tuple[Values, Values]:
     now, later = map(_join, rounds)
     same = _equal(subject, now, later)
     shifted = Message({name: subject.kernels.xp.roll(part, 1, axis=0) for name, part in now.parts.items()})
-    wrong = same if subject.compressor.fresh else ~same
+    wrong = same if traits.fresh(subject.compressor) else ~same
     return wrong.astype(np.float64), _equal(subject, now, shifted).astype(np.float64)
 
 
-def scale_distance(subject: Subject, trials: int, clients: int, rounds: int) -> Values:
-    """The distance between the steps of updates in the units EXTREMES and the steps of the same updates, in these
-    units; relative to the latter, (T,), of the worse unit. It is 1 where float32 can't hold the sums."""
+def scale_distance(subject: CompressorSubject, trials: int, clients: int, rounds: int) -> Values:
+    """Return the relative distance of the steps of updates in the units EXTREMES from the steps of the same updates
+    in unit 1, (T,), for the worse unit; 1 if float32 can't hold the sums."""
     plain = _steps(subject, trials, clients, rounds, 1.0)
     distances = []
     for unit in EXTREMES:
@@ -275,7 +257,7 @@ def scale_distance(subject: Subject, trials: int, clients: int, rounds: int) -> 
     return np.max(distances, axis=0)
 
 
-def _steps(subject: Subject, trials: int, clients: int, rounds: int, unit: float) -> Array:
+def _steps(subject: CompressorSubject, trials: int, clients: int, rounds: int, unit: float) -> Array:
     """The steps of some rounds of updates in a unit, (T, rounds d)."""
     memory, steps = subject.compressor.begin(trials, clients, subject.kernels), []
     for number in range(rounds):
@@ -286,9 +268,9 @@ def _steps(subject: Subject, trials: int, clients: int, rounds: int, unit: float
     return subject.kernels.xp.concatenate(steps, axis=1)
 
 
-def detect_traces(subject: Subject, rounds: Rounds, clients: int, number: int) -> Values:
-    """1 for each trial whose memory, from these rounds, an update changes that is no number or infinite, else 0: (T,).
-    All are 1 if round `number` takes such an update."""
+def detect_traces(subject: CompressorSubject, rounds: PlayedRounds, clients: int, number: int) -> Values:
+    """Return 1 for each trial whose memory changes by an update with a NaN or infinity, else 0: (T,). All are 1 if
+    round `number` accepts the update."""
     trials = len(rounds.steps)
     before = [array.copy() for array in door.arrays(tuple(rounds.memory))]
     for entry in NUMBERLESS:
@@ -305,10 +287,10 @@ def detect_traces(subject: Subject, rounds: Rounds, clients: int, number: int) -
     return 1.0 - same
 
 
-def detect_silence(subject: Subject, trials: int, clients: int, most: int) -> Values:
-    """1 for each trial where, after updates of zeros, `most` rounds of other updates have steps of zeros, else 0: (T,).
+def detect_silence(subject: CompressorSubject, trials: int, clients: int, most: int) -> Values:
+    """Return 1 for each trial with steps of zeros in `most` rounds after an update of zeros, else 0: (T,).
 
-    These updates are normal in the last rows and columns of each matrix, and elsewhere 0.
+    The later updates are normal in the last rows and columns of each matrix, and 0 elsewhere.
     """
     layout, xp = subject.compressor.layout, subject.kernels.xp
     last = np.zeros(layout.d, dtype=np.float32)
@@ -331,8 +313,8 @@ def _join(messages: Sequence[Message]) -> Message:
     return Message({f"{phase} {name}": part for phase, one in enumerate(messages) for name, part in one.parts.items()})
 
 
-def _equal(subject: Subject, one: Message, other: Message) -> NDArray[np.bool_]:
-    """Whether all parts of two messages are equal bit for bit, in each trial (T,)."""
+def _equal(subject: CompressorSubject, one: Message, other: Message) -> NDArray[np.bool_]:
+    """Return whether all parts of two messages are equal bit for bit, in each trial (T,)."""
     equal: Sequence[Any] = [
         (_raw(subject, part) == _raw(subject, other.parts[name])).reshape(len(part), -1).all(axis=1)
         for name, part in one.parts.items()
@@ -340,15 +322,15 @@ def _equal(subject: Subject, one: Message, other: Message) -> NDArray[np.bool_]:
     return np.all(equal, axis=0)
 
 
-def _raw(subject: Subject, array: Array) -> NDArray[Any]:
+def _raw(subject: CompressorSubject, array: Array) -> NDArray[Any]:
     return np.asarray(subject.kernels.to_numpy(array))
 
 
-def _numpy(subject: Subject, array: Array) -> Values:
+def _numpy(subject: CompressorSubject, array: Array) -> Values:
     return _raw(subject, array).astype(np.float64)
 
 
-def _relative(subject: Subject, actual: Array, wanted: Array) -> Values:
+def _relative(subject: CompressorSubject, actual: Array, wanted: Array) -> Values:
     """The distance between vectors (T, n), over the length of the wanted vectors, (T,); 0 where both are 0."""
     ours, theirs = _numpy(subject, actual), _numpy(subject, wanted)
     distance, length = np.linalg.norm(ours - theirs, axis=1), np.linalg.norm(theirs, axis=1)

@@ -1,18 +1,17 @@
 """A negative control: a compressor from which nothing can be learnt."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from sketchbench.compressor.compressor import At, Compressor, Memory
 from sketchbench.compressor.message import WORD, Message, Reply
-from sketchbench.compressor.tensor import Tensor
 from sketchbench.kernels import Array
 
 
 @dataclass(frozen=True)
 class Silent(Compressor):
-    """As many zeros as fit into the limit; the step is 0."""
+    """Zeros, up to the limit; the step is 0."""
 
     adds_up: ClassVar[bool] = True
     linear: ClassVar[bool] = True
@@ -33,8 +32,3 @@ class Silent(Compressor):
 
     def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
         return Reply(self.decode(message, at, replies)[:, 0], WORD * self.words), memory
-
-    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        import torch
-
-        return torch.as_tensor(at.kernels.to_numpy(message.parts["values"][:, 0])), lambda x: 0 * x[:, : self.words]

@@ -12,12 +12,8 @@ from sketchbench.kernels import Array
 
 @dataclass(frozen=True)
 class Desketched(SketchedUpdate):
-    """Rx, from which the server makes RᵀRx, with an operator R that is drawn anew in every round (song2023
-    Algorithm 1). The server sends the mean sketch back. Unbiased for every family with E[RᵀR] = I.
-
-    Arguments:
-        family: of R.
-    """
+    """Rx, from which the server makes RᵀRx, with an operator R of `family` that is drawn anew in every round (song2023
+    Algorithm 1). The server sends the mean sketch back. Unbiased for every family with E[RᵀR] = I."""
 
     unbiased: ClassVar[bool] = True
 

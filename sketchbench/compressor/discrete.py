@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -12,7 +12,6 @@ from sketchbench.compressor.compressor import At, Compressor, Memory
 from sketchbench.compressor.message import WORD, Message, Reply
 from sketchbench.compressor.packing import from_bits, pack, to_bits, unpack
 from sketchbench.compressor.quantised import in_units
-from sketchbench.compressor.tensor import Tensor
 from sketchbench.kernels import Array
 from sketchbench.privacy import discrete_gaussian, secure_sum
 from sketchbench.privacy.secure_sum import Grid, SecureSum
@@ -34,17 +33,16 @@ class DiscreteSRHT(Compressor):
     SRHT and that of rounding, of at most n d γ²/4Cb for the mean of C clients: γ²/4C for each of b rows, which are
     scaled by n/b, and d of n entries of which are kept.
 
-    With noise (`protect`) γ is given, clients send gradients, and add a share of the noise to their integers. As the
-    rows are orthonormal, they enlarge no change by a record, and noise after them is what noise before them would be.
+    With noise (`protect`) γ is given, clients send gradients, and add a share of the noise to their integers. The
+    rows are orthonormal: they enlarge no change by a record, and noise after them equals noise before them.
 
     Arguments:
         bits: B, of an integer, from 2 to 16.
-        wraps: the probability with which any entry of a round's sum wraps around.
-        grid: γ and the noise; None for none.
+        wraps: the probability that any entry of a round's sum wraps around.
+        grid: γ and the noise; None for no noise.
     """
 
     adds_up: ClassVar[bool] = True
-    modular: ClassVar[bool] = True
     keyed: ClassVar[bool] = True
     unbiased: ClassVar[bool] = True
     phases: ClassVar[int] = 2
@@ -134,21 +132,12 @@ class DiscreteSRHT(Compressor):
         return at.kernels.xp.where(unit > 0, unit, 1.0)
 
     def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
-        return self.operators(at).desketch(self._cells(message, at, replies).astype("float32"), check_finite=False)
+        return self.operators(at).desketch(self.cells(message, at, replies).astype("float32"), check_finite=False)
 
-    def _cells(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
+    def cells(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         """R x of the clients' updates, or of their mean, but for rounding and noise, float64 (T, C, b)."""
         clients = message.parts.get(CLIENTS, 1)
         return self._unpack(message.parts[CELLS], at.kernels.xp) * (replies[0].content / (self._scale * clients))
-
-    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        import torch
-
-        from sketchbench.learning.model import autograd
-
-        sketches = self.operators(operators.on_cpu(at))
-        cells = at.kernels.to_numpy(self._cells(message, at, replies)[:, 0])
-        return torch.as_tensor(cells.astype("float32")), lambda x: autograd.sketch(sketches, x)
 
     def _pack(self, numbers: Array, xp: Any) -> Array:
         """Integers (T, C, b), modulo 2^B, as they are sent."""

@@ -1,4 +1,4 @@
-"""What may enter a round of a compressor, and what may leave it: arrays of the right kind and size, all finite."""
+"""Checks of the arrays that enter and leave a round of a compressor: of the right kind and size, and finite."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -29,14 +29,8 @@ def check_count(name: str, count: Any, least: int) -> None:
 
 
 def check_server(kept: Any, begun: Any, trials: int, xp: Any) -> None:
-    """Raise TypeError or ValueError if what the server keeps has no arrays like those that it began with.
-
-    Arguments:
-        kept: the server's memory.
-        begun: the server's memory before the first round, of one trial; None if its form is not known.
-        trials: T, the length of the first axis of all arrays.
-        xp: their array module.
-    """
+    """Raise TypeError or ValueError if the server's memory, `kept`, has other arrays than `begun`, its memory of one
+    trial before the first round (None if its form is not known), with a first axis of `trials`."""
     found = [array.shape for array in arrays(kept)]
     wanted = [(trials, *array.shape[1:]) for array in arrays(begun)]
     if begun is not None and found != wanted:
@@ -56,19 +50,19 @@ def check_sums(maker: str, name: str, array: Array, xp: Any) -> None:
 
 
 def largest(x: Array) -> Array:
-    """The largest magnitude of each row of x (..., d): (..., 1); no number where an entry is none."""
+    """Return the largest magnitude of each row of x (..., d): (..., 1); NaN if an entry is NaN."""
     return abs(abs(x.max(axis=-1, keepdims=True)).clip(-x.min(axis=-1, keepdims=True)))  # -0 for zeros else
 
 
 def arrays(kept: Any) -> Iterator[Array]:
-    """All arrays in lists, tuples and mappings."""
+    """Yield all arrays in lists, tuples and mappings."""
     collected: list[Array] = []
     replace(kept, collected.append)
     return iter(collected)
 
 
 def replace(kept: Any, change: Callable[[Array], Any]) -> Any:
-    """The same lists, tuples and mappings, with `change` of each array in its place."""
+    """Return the same lists, tuples and mappings, with `change` of each array in its place."""
     if hasattr(kept, "dtype") and hasattr(kept, "shape"):
         return change(kept)
     if isinstance(kept, Mapping):

@@ -24,15 +24,9 @@ LEAST = 1000  # the inverse of what is left of the bias of one transform
 SHARE = 64  # the last block, which is padded, has at most about one of so many entries of a long update
 
 
-class Block(NamedTuple):
-    """Entries of the update that are rotated together.
-
-    Arguments:
-        start, stop: their places.
-        n: the length of their rotation, a power of two >= stop - start.
-        nbytes: of their codes, whose bits the rotated entries share as evenly as they can.
-        rotations: the number of transforms.
-    """
+class RotatedBlock(NamedTuple):
+    """Entries of the update, from place start to stop, that are rotated together by transforms of length n, a power of
+    two >= stop - start. Rotated entries share the bits of `nbytes` bytes of codes as evenly as they can."""
 
     start: int
     stop: int
@@ -42,8 +36,7 @@ class Block(NamedTuple):
 
     @property
     def parts(self) -> list[tuple[int, int, int]]:
-        """The places (start, stop) of rotated entries with equally many bits, and how many: the first ones have 1 more
-        than the others."""
+        """The places (start, stop) of rotated entries with equally many bits, and their bits; the first have 1 more."""
         bits, more = divmod(8 * self.nbytes, self.n)
         return [(0, more, bits + 1), (more, self.n, bits)] if more else [(0, self.n, bits)]
 
@@ -59,14 +52,14 @@ class EDEN(Quantised):
     of any x nearly normal; each is sent as the number of the nearest Lloyd-Max level c, and the server decodes
     ‖x‖²/⟨Rx, c⟩ Rᵀc, whose component along x is x itself.
 
-    The bits of a message may be any number, whole or not, from 8 to a fraction of 1 for an entry: some rotated entries
-    have a bit more than others, and below 1 bit those others have none and count as 0, which is subsampling. Each
-    client draws a rotation of its own, and sends its seed, so that the errors of different clients average out.
+    An entry has from 8 bits to a fraction of 1: some rotated entries have a bit more than others. Below 1 bit the
+    others have none and count as 0, which is subsampling. Each client draws its own rotation, and sends its seed, so
+    that the errors of different clients average out.
 
     Unbiased for a uniformly random R (Vargaftik et al. 2022, Theorem 2.1). Here R is Walsh-Hadamard transforms, each
     after random signs. With one, as in the authors' code, sparse updates have a bias: (2, 1, 0, ..., 0) in 1 bit
-    becomes (2.5, 0, ..., 0) in all draws. Every further one divides what is left of it by about n, their length.
-    Blocks of power-of-two lengths, each with its own scale, spare padding the update. O(d log d).
+    becomes (2.5, 0, ..., 0) in all draws. Each further transform divides the bias by about n, its length. Blocks of
+    power-of-two lengths, each with its own scale, avoid padding the update. O(d log d).
 
     Arguments:
         rotations: the number of transforms; None for as many as leave a LEAST-th of the bias: 2, or 3 of short blocks.
@@ -90,22 +83,21 @@ class EDEN(Quantised):
         return found
 
     @functools.cached_property
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> list[RotatedBlock]:
         """The blocks, largest first. Each has at least a byte, and at most 8 bits for an entry."""
         spare = self.limit - WORD - (WORD + 1) * len(self._lengths)
         found, start, n = [], 0, sum(self._lengths)
         for length in self._lengths:
             stop = min(start + length, self.layout.d)
             rotations = self.rotations or 1 + math.ceil(math.log(LEAST, length) - 1e-9)
-            found.append(Block(start, stop, length, min(length, 1 + spare * length // n), rotations))
+            found.append(RotatedBlock(start, stop, length, min(length, 1 + spare * length // n), rotations))
             start = stop
         return found
 
     @property
     def variance(self) -> float:
-        """E‖C(x) - x‖² / ‖x‖² of the x for which it is largest, as n grows: 1/(1 - D) - 1, with the mean distortion D
-        of a block's levels (Vargaftik et al. 2022, Theorem 2.3). It is the same for all x but for what blocks differ in
-        bits an entry."""
+        """The largest E‖C(x) - x‖² / ‖x‖² over x, as n grows: 1/(1 - D) - 1, with the mean distortion D of a block's
+        levels (Vargaftik et al. 2022, Theorem 2.3). All x have it if all blocks have the same bits an entry."""
         return max(1 / block.kept - 1 for block in self.blocks)
 
     def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
@@ -146,7 +138,7 @@ class EDEN(Quantised):
         bits = xp.unpackbits(xp.concatenate(drawn).view("uint8").ravel()).view("int8")
         return (2 * bits - xp.int8(1)).reshape(len(seeds), most, -1)
 
-    def _rotate(self, x: Array, block: Block, signs: Array, at: At) -> Array:
+    def _rotate(self, x: Array, block: RotatedBlock, signs: Array, at: At) -> Array:
         """The rotated entries of a block, (M, n), of updates (M, d)."""
         entries, first = block.stop - block.start, block.start
         rotated = at.kernels.empty((len(x), block.n), "float32")
@@ -157,7 +149,7 @@ class EDEN(Quantised):
             rotated *= signs[:, number, first : first + block.n]
         return at.kernels.walsh_hadamard(rotated)
 
-    def _restore(self, rotated: Array, block: Block, signs: Array, at: At) -> Array:
+    def _restore(self, rotated: Array, block: RotatedBlock, signs: Array, at: At) -> Array:
         """The inverse of `_rotate`, of (M, n), which it overwrites."""
         for number in reversed(range(block.rotations)):
             rotated = at.kernels.walsh_hadamard(rotated)
@@ -165,7 +157,7 @@ class EDEN(Quantised):
         return rotated
 
 
-def _quantise(rotated: Array, norm: Array, block: Block, at: At) -> tuple[Array, Array]:
+def _quantise(rotated: Array, norm: Array, block: RotatedBlock, at: At) -> tuple[Array, Array]:
     """The inner products (M, 1) of rotated entries (M, n) and the levels nearest to them, once normalised, and the
     numbers of these levels, packed into bytes (M, nbytes)."""
     xp = at.kernels.xp
@@ -188,7 +180,7 @@ def _quantise(rotated: Array, norm: Array, block: Block, at: At) -> tuple[Array,
     return along, codes
 
 
-def _restore_levels(codes: Array, block: Block, at: At) -> Array:
+def _restore_levels(codes: Array, block: RotatedBlock, at: At) -> Array:
     """The levels (M, n) whose numbers `_quantise` packed."""
     xp, quantised = at.kernels.xp, at.kernels.empty((len(codes), block.n), "float32")
     for rows, entries, planes in _pieces(len(codes), block):
@@ -206,9 +198,9 @@ def _restore_levels(codes: Array, block: Block, at: At) -> Array:
     return quantised
 
 
-def _pieces(count: int, block: Block) -> Iterator[tuple[slice, slice, list[slice]]]:
-    """Pieces of M messages that fit into a cache: messages, rotated entries with equally many bits, and the bytes that
-    have their numbers: one bit of each, from the lowest on."""
+def _pieces(count: int, block: RotatedBlock) -> Iterator[tuple[slice, slice, list[slice]]]:
+    """Yield pieces of M messages that fit into a cache: messages, rotated entries with equally many bits, and the bytes
+    of their numbers: one bit of each, from the lowest on."""
     first = 0
     for start, stop, bits in block.parts:
         length = stop - start

@@ -16,8 +16,8 @@ _PASSES, _STEPS = 100, 6  # of Lloyd's algorithm, which is slow, and of Newton's
 def levels(bits: int) -> NDArray[np.float64]:
     """The 2^bits levels, ascending; 0 bits: the level 0. ValueError for more than 8 bits, or fewer than 0.
 
-    Where every level is the mean of the normal numbers next to it: a few passes of Lloyd's algorithm, from the levels
-    that are best in the limit of many bits (Panter & Dite 1951), and then Newton's method.
+    Every level is the mean of the normal numbers next to it. A few passes of Lloyd's algorithm start from the best
+    levels in the limit of many bits (Panter & Dite 1951); then Newton's method follows.
     """
     if not 0 <= bits <= MOST_BITS:
         raise ValueError(f"bits={bits} must be from 0 to {MOST_BITS}")

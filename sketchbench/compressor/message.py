@@ -16,13 +16,9 @@ ALLOWANCE = 8  # bytes that a message may have beyond its share of the dense upd
 KEY = 8  # bytes of the key that the server draws and sends to all clients
 
 
-class Table(NamedTuple):
-    """A parameter as a matrix, with a row for each output of a layer or convolution; a vector is a column.
-
-    Arguments:
-        start: its first place in the flat update.
-        n, m: its rows and columns.
-    """
+class ParameterMatrix(NamedTuple):
+    """A parameter as a matrix of n rows, one for each output, and m columns, from place `start` of the flat update on;
+    a vector is a column."""
 
     start: int
     n: int
@@ -39,12 +35,8 @@ class Table(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """The shapes of a network's parameters, which divide the d entries of a flat update.
-
-    Arguments:
-        shapes: of the parameters, in their order in the flat update; a matrix is (outputs, inputs), a single number (),
-            and a shape with a 0 has no entries.
-    """
+    """The shapes of a network's parameters, in their order in the flat update of d entries; a matrix is (outputs,
+    inputs), a single number (), and a shape with a 0 has no entries."""
 
     shapes: tuple[tuple[int, ...], ...]
 
@@ -59,11 +51,11 @@ class Layout(NamedTuple):
         return sum(self.sizes)
 
     @property
-    def tables(self) -> list["Table"]:
+    def tables(self) -> list["ParameterMatrix"]:
         """Each parameter as a matrix."""
         starts = itertools.accumulate(self.sizes, initial=0)
         return [
-            Table(start, int(shape[0]) if shape else 1, math.prod(map(int, shape[1:])))
+            ParameterMatrix(start, int(shape[0]) if shape else 1, math.prod(map(int, shape[1:])))
             for start, shape in zip(starts, self.shapes, strict=False)
         ]
 
@@ -75,17 +67,13 @@ class Layout(NamedTuple):
 
 @dataclass(frozen=True)
 class Message:
-    """The messages of C clients in T trials.
-
-    Arguments:
-        parts: arrays of shape (T, C, ...) by name, in the types that are sent.
-    """
+    """The messages of C clients in T trials: arrays of shape (T, C, ...) by name, in the types that are sent."""
 
     parts: Mapping[str, Array]
     _decoded: list[Array] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def decoded_by(self, decode: Callable[[], Array]) -> Array:
-        """What `decode` makes of these messages, computed once: server and clients need the same."""
+        """Return what `decode` makes of these messages, computed once for server and clients."""
         if not self._decoded:
             self._decoded.append(decode())
         return self._decoded[0]
@@ -96,15 +84,14 @@ class Message:
         return sum(int(part[0, 0].nbytes) for part in self.parts.values())
 
     def mean(self) -> "Message":
-        """The mean of the clients' messages, with C = 1: all that secure aggregation shows to a server. It keeps the
-        types of the parts, so that integers and 16-bit numbers are rounded."""
+        """Return the mean of the clients' messages, with C = 1, all that secure aggregation shows to a server. Parts
+        keep their types, so that integers and 16-bit numbers are rounded."""
         means = {name: part.mean(axis=1, keepdims=True).astype(part.dtype) for name, part in self.parts.items()}
         return Message(means)
 
 
 def check_layout(layout: Any) -> None:
-    """Raise TypeError for a layout that is no `Layout` of integers, ValueError for a negative one, and SizeError for a
-    layout without entries."""
+    """Raise TypeError unless it is a `Layout` of integers, ValueError for negative ones, SizeError without entries."""
     if not isinstance(layout, Layout) or not _all_are(_is_shape, layout.shapes):
         raise TypeError(f"layout={layout!r} must be a Layout of shapes, which are tuples of integers")
     for shape in layout.shapes:
@@ -123,11 +110,9 @@ def _all_are(kind: Callable[[Any], bool], values: Any) -> bool:
 
 
 def byte_limit(layout: Layout, compression: float) -> int:
-    """The bytes that a client may send in a round: 1/compression of a dense update, and ALLOWANCE bytes more.
+    """Return the bytes that a client may send in a round: 1/compression of a dense update, and ALLOWANCE more.
 
-    Raises:
-        ValueError: for a compression that is not above 0 and finite.
-        SizeError, TypeError: for a layout without entries, or that is none.
+    Raises ValueError for a compression that is not above 0 and finite; see also `check_layout`.
     """
     check_layout(layout)
     if not 0 < compression < math.inf:
@@ -136,24 +121,19 @@ def byte_limit(layout: Layout, compression: float) -> int:
 
 
 class Reply(NamedTuple):
-    """What the server sends to every client.
-
-    Arguments:
-        content: arrays for T trials, in the form that the compressor needs; in the last phase the step (T, d).
-        nbytes: bytes that a client receives.
-    """
+    """The server's message to every client: arrays for T trials, in the form that the compressor needs, in the last
+    phase the step (T, d); and the bytes that a client receives."""
 
     content: Array
     nbytes: int
 
 
 def sparse_nbytes(step: Array) -> int:
-    """Bytes of the first of T steps (T, d): its nonzero values with their places, or all its entries if that is
-    less."""
+    """Return the bytes of the first of T steps (T, d): of nonzero values and places, or of all entries, if less."""
     entries = int((step[0] != 0).sum())
     return min(entries * (WORD + place_type(step.shape[1]).itemsize), WORD * step.shape[1])
 
 
 def place_type(d: int) -> np.dtype[Any]:
-    """The smallest unsigned integer type, of at least 16 bits, that can number d places."""
+    """Return the smallest unsigned integer type, of at least 16 bits, that can number d places."""
     return np.dtype("uint16" if d <= 2**16 else "uint32" if d <= 2**32 else "uint64")

@@ -9,7 +9,6 @@ from typing import ClassVar
 from sketchbench import kernels as backends
 from sketchbench.compressor.compressor import At, Compressor, Memory
 from sketchbench.compressor.message import WORD, Message, Reply
-from sketchbench.compressor.tensor import Tensor
 from sketchbench.kernels import Array
 from sketchbench.sketch.family import Family, SizeError
 from sketchbench.sketch.operator import Sketch
@@ -22,7 +21,7 @@ class SketchedUpdate(Compressor):
     """A compressor whose message is Rx, the sketch of an update x by an operator R of each trial.
 
     Arguments:
-        family: of R, which has as many rows as the limit has words, or the next smaller number that the family takes.
+        family: of R, with as many rows as the limit has words, or the next smaller number that the family takes.
     """
 
     adds_up: ClassVar[bool] = True
@@ -51,21 +50,11 @@ class SketchedUpdate(Compressor):
     def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         return Message({"cells": self.operators(at).sketch(x, check_finite=False)})
 
-    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        import torch
-
-        from sketchbench.learning.model import autograd
-
-        operators = self.operators(on_cpu(at))
-        cells = torch.as_tensor(at.kernels.to_numpy(message.parts["cells"][:, 0]))
-        return cells, lambda x: autograd.sketch(operators, x)
-
 
 def fit_family(make: MakeFamily, d: int, words: int) -> Family:
-    """The family of sketches of d entries with the largest number of rows that it takes: at most `words`, and at most
-    d.
+    """Return the family of sketches of d entries with the most rows that it takes, up to min(d, words).
 
-    Raises SizeError where it takes no such number, with the family's reason for refusing one row.
+    Raises SizeError if it takes no number of rows, with the family's reason for refusing one row.
     """
     for b in range(min(d, words), 1, -1):
         try:
@@ -76,7 +65,7 @@ def fit_family(make: MakeFamily, d: int, words: int) -> Family:
 
 
 def stack(family: Family, key: int, at: At) -> Sketch:
-    """The operators of all trials, as one stack."""
+    """Return the operators of all trials, as one stack."""
     return _stack(family, key, at.trials, at.kernels.NAME)
 
 
@@ -91,5 +80,5 @@ def _stack(family: Family, key: int, trials: int, kernels: str) -> Sketch:
 
 
 def on_cpu(at: At) -> At:
-    """The same round with a backend on the CPU, where torch's tensors are."""
+    """Return the same round with a backend on the CPU, where torch's tensors are."""
     return at if at.kernels.NAME != "cupy" else at._replace(kernels=backends.load("numba"))

@@ -19,9 +19,7 @@ def packed_nbytes(count: int, base: int) -> int:
 def pack(xp: Any, digits: Array, base: int) -> Array:
     """Pack digits of base 2 or 3, uint8 (..., n), into bytes (..., ⌈n/8⌉ or ⌈n/5⌉), the first digit lowest.
 
-    Raises:
-        TypeError: for digits of another type.
-        ValueError: for another base, or a digit that is not below it.
+    Raises TypeError for digits of another type, and ValueError for another base, or a digit that is not below it.
     """
     places = _digits(base)
     _check("digit", digits, "uint8", base, "the base, ")
@@ -42,9 +40,8 @@ def pack(xp: Any, digits: Array, base: int) -> Array:
 def unpack(xp: Any, sent: Array, base: int, count: int) -> Array:
     """Unpack bytes (..., m) into their first `count` digits, uint8 (..., count).
 
-    Raises:
-        TypeError: for anything but bytes.
-        ValueError: for another base, a byte that holds no digits of it, or more digits than there are.
+    Raises TypeError for anything but bytes, and ValueError for another base, a byte without digits of the base, or too
+    few digits.
     """
     places = _digits(base)
     _check("byte", sent, "uint8", base**places, "")
@@ -59,11 +56,9 @@ def unpack(xp: Any, sent: Array, base: int, count: int) -> Array:
 
 
 def to_bits(xp: Any, numbers: Array, width: int) -> Array:
-    """The bits of numbers below 2^width, the lowest first: from uint16 (..., n) to uint8 (..., n * width).
+    """Return the bits of numbers below 2^width, the lowest first: from uint16 (..., n) to uint8 (..., n * width).
 
-    Raises:
-        TypeError: for numbers of another type.
-        ValueError: for a width that is not from 1 to 16, or a number that has more bits.
+    Raises TypeError for another type, and ValueError for a width outside 1 to 16, or a number with more bits.
     """
     _check_width(width)
     _check("number", numbers, "uint16", 2**width, "")
@@ -74,11 +69,9 @@ def to_bits(xp: Any, numbers: Array, width: int) -> Array:
 
 
 def from_bits(xp: Any, bits: Array, width: int) -> Array:
-    """The numbers of these bits, as `to_bits` orders them: from uint8 (..., n * width) to uint16 (..., n).
+    """Return the numbers of these bits, as `to_bits` orders them: from uint8 (..., n * width) to uint16 (..., n).
 
-    Raises:
-        TypeError: for bits of another type.
-        ValueError: for a width that is not from 1 to 16, a bit other than 0 and 1, or part of a number.
+    Raises TypeError for another type, and ValueError for a width outside 1 to 16, a bit above 1, or part of a number.
     """
     _check_width(width)
     _check("bit", bits, "uint8", 2, "")

@@ -1,12 +1,11 @@
 """Uncompressed updates."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from sketchbench.compressor.compressor import At, Compressor, Memory
 from sketchbench.compressor.message import Message, Reply
-from sketchbench.compressor.tensor import Tensor
 from sketchbench.kernels import Array
 
 
@@ -31,8 +30,3 @@ class Plain(Compressor):
 
     def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         return message.parts["values"]
-
-    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        import torch
-
-        return torch.as_tensor(at.kernels.to_numpy(message.parts["values"][:, 0])), lambda x: x

@@ -1,15 +1,14 @@
 """Low-rank approximations of a network's matrices (PowerSGD)."""
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from sketchbench.compressor.compressor import At, Compressor, Feedback, Memory
-from sketchbench.compressor.message import WORD, Message, Reply, Table
-from sketchbench.compressor.tensor import Tensor
+from sketchbench.compressor.message import WORD, Message, ParameterMatrix, Reply
 from sketchbench.kernels import Array, Kernels
 from sketchbench.sketch.draws import ENTRIES
 
@@ -17,12 +16,8 @@ EPSILON = float(np.finfo(np.float32).eps)  # a column beside which another is no
 
 
 class Opening(NamedTuple):
-    """The server's reply of the first phase.
-
-    Attributes:
-        kept: for each matrix, the Q (T, m, r) of the last round, from which this one starts; 0 in the first round.
-        images: for each matrix, the mean of the clients' M Q, (T, n, r).
-    """
+    """The server's reply of the first phase: for each matrix the Q (T, m, r) of the last round, 0 in the first, and
+    the mean of the clients' M Q, (T, n, r)."""
 
     kept: list[Array]
     images: list[Array]
@@ -34,12 +29,12 @@ class PowerSGD(Compressor):
 
     Clients send P = MQ, with the Q of the last round. All orthonormalise the mean of P to P̂; clients send Q = MᵀP̂,
     and the step is P̂Qᵀ with the mean Q. The rank is the largest that fits the limit. Vectors, and matrices whose
-    factors would not be smaller, are sent uncompressed. As in the authors' code, a client's new memory is
+    factors would not be smaller, are sent uncompressed. By the authors' code, a client's new memory is
     its update plus its memory, less the step. A convolution's filters are a matrix with a row for each output.
 
-    Columns of Q that are no more than rounding beside the others, and all that are beside those of the round before, as
-    after an update of zeros or of low rank, start again from the random columns of the first round: of an update in
-    other rows and columns, zeros would never send anything, and neither would what rounding left in the old ones.
+    Columns of Q at the level of rounding, next to the other columns or to the last round's, start again from the
+    random columns of the first round, as after an update of zeros or of low rank. Otherwise an update in other rows and
+    columns would never be sent.
     """
 
     adds_up: ClassVar[bool] = True
@@ -52,7 +47,7 @@ class PowerSGD(Compressor):
         self.needs(WORD * self._words(1))
 
     @property
-    def _tables(self) -> list[Table]:
+    def _tables(self) -> list[ParameterMatrix]:
         """The parameters with more than one axis, as matrices."""
         shapes = zip(self.layout.tables, self.layout.shapes, strict=True)
         return [table for table, shape in shapes if len(shape) > 1]
@@ -68,12 +63,12 @@ class PowerSGD(Compressor):
         return max((rank for rank in range(2, most + 1) if WORD * self._words(rank) <= self.limit), default=1)
 
     @functools.cached_property
-    def matrices(self) -> list[Table]:
+    def matrices(self) -> list[ParameterMatrix]:
         """The matrices that are sent as two factors."""
         return [table for table in self._tables if self.rank * (table.n + table.m) < table.n * table.m]
 
     @functools.cached_property
-    def _plain(self) -> list[slice]:
+    def plain(self) -> list[slice]:
         """The places of the entries that are sent uncompressed."""
         ends = [0]
         for matrix in self.matrices:
@@ -85,7 +80,7 @@ class PowerSGD(Compressor):
         nothing = [kernels.xp.zeros((trials, matrix.m, self.rank), dtype="float32") for matrix in self.matrices]
         return super().begin(trials, clients, kernels)._replace(server=nothing)
 
-    def _starts(self, kept: list[Array], at: At) -> list[Array]:
+    def starts(self, kept: list[Array], at: At) -> list[Array]:
         """The orthonormal Q (T, m, r) of each matrix: from the last round, with random columns for those lost."""
         return [self._start(number, q, at) for number, q in enumerate(kept)]
 
@@ -102,27 +97,27 @@ class PowerSGD(Compressor):
 
     def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         if not replies:
-            starts = zip(self.matrices, self._starts(memory.server, at), strict=True)
+            starts = zip(self.matrices, self.starts(memory.server, at), strict=True)
             return Message({f"left{i}": matrix.of(x) @ q[:, None] for i, (matrix, q) in enumerate(starts)})
         parts = {}
-        for i, (matrix, p) in enumerate(zip(self.matrices, self._bases(replies, at), strict=True)):
+        for i, (matrix, p) in enumerate(zip(self.matrices, self.bases(replies, at), strict=True)):
             parts[f"right{i}"] = matrix.of(x).swapaxes(2, 3) @ p[:, None]
-        if self._plain:
-            parts["plain"] = at.kernels.xp.concatenate([x[..., place] for place in self._plain], axis=-1)
+        if self.plain:
+            parts["plain"] = at.kernels.xp.concatenate([x[..., place] for place in self.plain], axis=-1)
         return Message(parts)
 
-    def _bases(self, replies: Sequence[Reply], at: At) -> list[Array]:
+    def bases(self, replies: Sequence[Reply], at: At) -> list[Array]:
         """The orthonormal P̂ (T, n, r) of each matrix."""
         return [at.kernels.xp.linalg.qr(image)[0] for image in replies[0].content.images]
 
     def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         shape = next(iter(message.parts.values())).shape[:2]
         x = at.kernels.xp.empty((*shape, self.layout.d), dtype="float32")
-        for i, (matrix, p) in enumerate(zip(self.matrices, self._bases(replies, at), strict=True)):
+        for i, (matrix, p) in enumerate(zip(self.matrices, self.bases(replies, at), strict=True)):
             product = p[:, None] @ message.parts[f"right{i}"].swapaxes(2, 3)
             x[..., matrix.start : matrix.stop] = product.reshape(*shape, -1)
         done = 0
-        for place in self._plain:
+        for place in self.plain:
             x[..., place] = message.parts["plain"][..., done : done + place.stop - place.start]
             done += place.stop - place.start
         return x
@@ -137,7 +132,7 @@ class PowerSGD(Compressor):
         return Reply(self.decode(mean, at, replies)[:, 0], mean.nbytes), memory._replace(server=kept)
 
     @staticmethod
-    def _kept(matrix: Table, before: Array, right: Array, at: At) -> Array:
+    def _kept(matrix: ParameterMatrix, before: Array, right: Array, at: At) -> Array:
         """Q (T, m, r); zeros for one that is no more than rounding beside that of the round before."""
         largest, before = (abs(q).max(axis=(1, 2), keepdims=True) for q in (right, before))
         return at.kernels.xp.where(largest <= max(matrix.n, matrix.m) * EPSILON * before, 0, right)
@@ -145,25 +140,3 @@ class PowerSGD(Compressor):
     def delivery(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         """The step (T, 1, d), which each client subtracts from its memory."""
         return replies[-1].content[:, None]
-
-    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        """The view of both phases. The replies contain P̂; random columns of Q follow from the key alone."""
-        import torch
-
-        def tensor(array: Array) -> Tensor:
-            return torch.as_tensor(at.kernels.to_numpy(array))
-
-        opening = replies[0].content
-        names = [f"{side}{i}" for side in ("left", "right") for i in range(len(self.matrices))]
-        seen = [tensor(message.parts[name][:, 0]) for name in (*names, *(["plain"] if self._plain else []))]
-        starts = [tensor(q) for q in self._starts(opening.kept, at)]
-        bases = [tensor(p) for p in self._bases(replies, at)]
-
-        def predict(x: Tensor) -> Tensor:
-            whole = [matrix.of(x) for matrix in self.matrices]
-            pieces = [one @ q.to(x.dtype) for one, q in zip(whole, starts, strict=True)]
-            pieces += [one.transpose(1, 2) @ p.to(x.dtype) for one, p in zip(whole, bases, strict=True)]
-            pieces += [torch.cat([x[:, place] for place in self._plain], dim=1)] if self._plain else []
-            return torch.cat([piece.flatten(1) for piece in pieces], dim=1)
-
-        return torch.cat([piece.flatten(1) for piece in seen], dim=1), predict

@@ -30,12 +30,12 @@ def decode_gamma(xp: Any, bits: Array, count: int) -> Array:
     owners, places = _low_places(xp, exponents)
     last = first + len(owners)
     if last > len(bits):
-        raise ValueError(f"{len(bits)} bits should be at least {last} by their first ones: no code")
+        raise ValueError(f"{len(bits)} bits should be at least {last} by their unary part: invalid code")
     low = bits[first:last].astype("int64") << places
     levels = (1 << exponents) + _sums(xp, low, exponents) - 1
     nonzero = xp.flatnonzero(levels)
     if last + len(nonzero) > len(bits):
-        raise ValueError(f"{len(bits)} bits should be {last + len(nonzero)} with {len(nonzero)} signs: no code")
+        raise ValueError(f"{len(bits)} bits should be {last + len(nonzero)} with {len(nonzero)} signs: invalid code")
     levels[nonzero] *= 1 - 2 * bits[last : last + len(nonzero)].astype("int64")
     return levels
 
@@ -56,7 +56,9 @@ def decode_rice(xp: Any, bits: Array, count: int, width: int) -> Array:
     """The `count` places, int64, whose bits come first."""
     high, first = _from_unary(xp, bits, count)
     if first + count * width > len(bits):
-        raise ValueError(f"{len(bits)} bits should be at least {first + count * width} by their first ones: no code")
+        raise ValueError(
+            f"{len(bits)} bits should be at least {first + count * width} by their unary part: invalid code"
+        )
     low = bits[first : first + count * width].reshape(count, width).astype("int64") << xp.arange(width)
     return xp.cumsum((high << width) + low.sum(axis=1) + 1) - 1
 
@@ -67,7 +69,7 @@ def _exponents(xp: Any, numbers: Array) -> Array:
 
 
 def _unary(xp: Any, numbers: Array) -> Array:
-    """Of each number as many zeros, and a one."""
+    """Encode each number n as n zeros and a one."""
     ends = xp.cumsum(numbers + 1) - 1
     bits = xp.zeros(int(ends[-1]) + 1, dtype="uint8")
     bits[ends] = 1
@@ -78,12 +80,12 @@ def _from_unary(xp: Any, bits: Array, count: int) -> tuple[Array, int]:
     """The first `count` numbers in unary, and the number of their bits; ValueError where there are fewer."""
     ends = xp.flatnonzero(bits)[:count]
     if len(ends) < count:
-        raise ValueError(f"{len(bits)} bits have the ends of {len(ends)} numbers, and should have {count}: no code")
+        raise ValueError(f"invalid code: {len(ends)} numbers in {len(bits)} bits, expected {count}")
     return xp.diff(ends, prepend=-1) - 1, int(ends[-1]) + 1
 
 
 def _low_places(xp: Any, exponents: Array) -> tuple[Array, Array]:
-    """For each low bit, the number that it belongs to, and its place there."""
+    """The number that each low bit belongs to, and its place there."""
     ends, having = xp.cumsum(exponents), xp.flatnonzero(exponents)
     starts, owners = ends - exponents, xp.zeros(int(ends[-1]), dtype="int64")
     owners[starts[having]] = xp.diff(having, prepend=0)
@@ -92,7 +94,7 @@ def _low_places(xp: Any, exponents: Array) -> tuple[Array, Array]:
 
 
 def _sums(xp: Any, low: Array, exponents: Array) -> Array:
-    """The sums of consecutive parts of such lengths."""
+    """The sums of consecutive parts with these lengths."""
     ends = xp.cumsum(exponents)
     total = xp.concatenate([xp.zeros(1, dtype="int64"), xp.cumsum(low)])
     return total[ends] - total[ends - exponents]

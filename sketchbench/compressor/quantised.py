@@ -1,7 +1,7 @@
 """Quantisation: every entry of the update, in fewer bits than a float32 has."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,32 +11,19 @@ from sketchbench.compressor import door
 from sketchbench.compressor.compressor import At, Compressor, Feedback, Memory
 from sketchbench.compressor.message import WORD, Message, Reply
 from sketchbench.compressor.packing import from_bits, pack, packed_nbytes, to_bits, unpack
-from sketchbench.compressor.tensor import Tensor
 from sketchbench.kernels import Array
 from sketchbench.sketch.draws import SIGNS
 
-TINY = float(np.finfo(np.float32).tiny)
-SHARP = 0.01  # relative error that a likelihood allows in a norm, and the least probability of a level
-STEEP = 0.1  # slope of a sign's likelihood, as a share of the mean magnitude
 MANTISSA, INFINITE = 23, 255  # bits of a float32 after its exponent, and the exponent of what is no number
 SAFE = 40  # the exponent of the largest entries whose squares float32 can sum, with room at both ends
 
 
 @dataclass(frozen=True)
 class Quantised(Compressor):
-    """A compressor whose message is a scale, and one of few levels for each entry. Scales differ from client to client,
-    so that the server needs each message; it sends the mean in float32.
-
-    Rounding has no derivative. So the map of `lens` is the identity, and an attacker matches updates to the decoded
-    message.
-    """
+    """A compressor that sends a scale, and one of few levels for each entry. Clients have scales of their own, so that
+    the server needs each message; it sends the mean in float32."""
 
     adds_up: ClassVar[bool] = False
-
-    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        import torch
-
-        return torch.as_tensor(at.kernels.to_numpy(self.decode(message, at, replies)[:, 0])), lambda x: x
 
 
 def _round(v: Array, at: At, part: str) -> Array:
@@ -47,20 +34,19 @@ def _round(v: Array, at: At, part: str) -> Array:
 
 
 def _units(sizes: Array, at: At) -> Array:
-    """Powers of two (T, C, 1) in which entries up to these sizes can be squared and summed: 1 wherever they can as they
-    are, so that these are not rounded otherwise."""
+    """Powers of two (T, C, 1), in whose units entries up to these sizes can be squared and summed; 1 if needless."""
     _, exponents = at.kernels.xp.frexp(sizes)
     return _powers(at.kernels.xp.where(abs(exponents) > SAFE, exponents, 0), at)
 
 
 def in_units(x: Array, at: At) -> tuple[Array, Array]:
-    """Powers of two (T, C, 1), and messages (T, C, d) in them, whose entries can be squared and summed."""
+    """Return powers of two (T, C, 1), and x (T, C, d) in these units, whose entries can be squared and summed."""
     units = _units(door.largest(x), at)
     return units, _over(x, units)
 
 
 def _powers(exponents: Array, at: At) -> Array:
-    """Powers of two, float32, of integers up to 128, of which the last two are the same."""
+    """Powers of two, float32, of integers up to 128; 128 counts as 127."""
     xp = at.kernels.xp
     return xp.ldexp(xp.float32(1), xp.minimum(exponents, np.finfo(np.float32).maxexp - 1)).astype("float32")
 
@@ -98,27 +84,6 @@ class Levels(Quantised):
         rounded = _round(_over(x, units) * (self.s / safe), at, type(self).__name__)
         return rounded.clip(-self.s, self.s, out=rounded)
 
-    def surprisal(self, message: Message, at: At, replies: Sequence[Reply]) -> Callable[[Tensor], Tensor]:
-        """Rounding gives a level with the probability 1 - |s x/‖x‖ - level|, and the norm is sent."""
-        import torch
-
-        rounded = torch.as_tensor(at.kernels.to_numpy(self.decode(message, at, replies)[:, 0]))
-        norms = torch.as_tensor(at.kernels.to_numpy(message.parts["norm"][:, 0])).clamp_min(TINY)
-
-        def minus_log(x: Tensor) -> Tensor:
-            missing = 1 - self.s * (x - rounded).abs() / norms  # the probability, where it is positive
-            log = missing.clamp_min(SHARP).log() + (missing - SHARP).clamp_max(0) / SHARP
-            return self._norm_surprisal(x, norms) - log.sum(dim=1)
-
-        return minus_log
-
-    @abstractmethod
-    def norm(self, x: Tensor) -> Tensor:
-        """`scale` as a differentiable function of updates (T, d): (T, 1)."""
-
-    def _norm_surprisal(self, x: Tensor, norms: Tensor) -> Tensor:
-        return ((self.norm(x) / norms - 1) / SHARP).square()[:, 0] / 2
-
     def from_levels(self, levels: Array, norms: Array, at: At) -> Array:
         """The entries (T, C, d), float32, of levels and norms (T, C, 1)."""
         units = _units(norms, at)
@@ -155,9 +120,6 @@ class QSGD(Levels):
     def scale(self, x: Array, at: At) -> Array:
         units = _units(door.largest(x), at)
         return at.kernels.xp.linalg.norm(_over(x, units), axis=2, keepdims=True) * units
-
-    def norm(self, x: Tensor) -> Tensor:
-        return x.norm(dim=1, keepdim=True)
 
     def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         norms = self.scale(x, at)
@@ -199,9 +161,6 @@ class Int8(Levels):
     def scale(self, x: Array, at: At) -> Array:
         return door.largest(x)
 
-    def norm(self, x: Tensor) -> Tensor:
-        return x.abs().amax(dim=1, keepdim=True)
-
     def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         norms = self.scale(x, at)
         return Message({"norm": norms, "levels": self.levels(x, norms, at).astype("int8")})
@@ -234,7 +193,7 @@ class Float16(Quantised):
 
 
 def _cast(x: Array, dtype: str, at: At) -> Array:
-    """x as another type of floating-point numbers. Torch's cast gives what NumPy's does, in a tenth of the time."""
+    """Cast x to another floating-point type. Torch's cast equals NumPy's, in a tenth of the time."""
     import torch
 
     return x.astype(dtype) if at.kernels.NAME == "cupy" else torch.from_numpy(x).to(getattr(torch, dtype)).numpy()
@@ -268,31 +227,6 @@ class Sign(Quantised):
         signs -= 1
         signs *= message.parts["mean"]
         return signs
-
-    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        """As of `Quantised`, but with tanh in the place of the sign, which makes the map smooth."""
-        import torch
-
-        seen, _ = super().lens(message, at, replies)
-
-        def predict(x: Tensor) -> Tensor:
-            mean = x.abs().mean(dim=1, keepdim=True)
-            return mean * torch.tanh(x / mean.clamp_min(torch.finfo(x.dtype).tiny))
-
-        return seen, predict
-
-    def surprisal(self, message: Message, at: At, replies: Sequence[Reply]) -> Callable[[Tensor], Tensor]:
-        """Logistic in x over the mean magnitude, which is sent and no secret."""
-        import torch
-
-        decoded = torch.as_tensor(at.kernels.to_numpy(self.decode(message, at, replies)[:, 0]))
-        mean = torch.as_tensor(at.kernels.to_numpy(message.parts["mean"][:, 0])).clamp_min(TINY)
-
-        def minus_log(x: Tensor) -> Tensor:
-            off = (x.abs().mean(dim=1) / mean[:, 0] - 1) / SHARP
-            return torch.nn.functional.softplus(-decoded.sign() * x / (STEEP * mean)).sum(dim=1) + off.square() / 2
-
-        return minus_log
 
 
 @dataclass(frozen=True)

@@ -41,10 +41,9 @@ class EF21RandomK(RandomK):
     """EF21 with Rand-K, unscaled, at places that all clients share: the server keeps the mean of the last update that
     it saw of each entry, and steps by it.
 
-    Where all clients take part, this is EF21 (Richtárik et al. 2021, Algorithm 2) with C(x) = the entries of x at k
-    random places, δ = k/d in the mean over these, exactly: after a message, each client's estimate has its own entries
-    at these places, so that clients may send entries in the place of differences, need no state, and may be others in
-    every round.
+    If all clients take part, this equals EF21 (Richtárik et al. 2021, Algorithm 2) with C(x) = the entries of x at k
+    random places, and δ = k/d in the mean over places. A client's estimate has its own entries at these places after a
+    message. So clients may send entries instead of differences, need no state, and may change from round to round.
     """
 
     unbiased: ClassVar[bool] = False
@@ -56,16 +55,12 @@ class EF21RandomK(RandomK):
         return super().begin(trials, clients, kernels)._replace(server=nothing)
 
     def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
-        xp, values = at.kernels.xp, message.parts["values"]
-        dense = xp.zeros((*values.shape[:2], self.layout.d), dtype=values.dtype)
-        places = xp.broadcast_to(self._places(at)[:, None].astype("int64"), values.shape)
-        xp.put_along_axis(dense, places, values, axis=2)
-        return dense
+        return self.place(message.parts["values"], at)
 
     def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
         step: Array = memory.server.copy()
         mean = message.parts["values"].mean(axis=1)
-        at.kernels.xp.put_along_axis(step, self._places(at).astype("int64"), mean, axis=1)
+        at.kernels.xp.put_along_axis(step, self.places(at).astype("int64"), mean, axis=1)
         return Reply(step, WORD * self.k), memory._replace(server=step)
 
 
@@ -76,8 +71,8 @@ class DIANARandomK(EF21RandomK):
     h elsewhere.
 
     Over the places, the mean of the step is x, the mean update, whatever h is, and E‖step - x‖² = (d/k - 1)‖x - h‖²,
-    exactly. For a constant x, ‖x - h‖² shrinks by 1 - k/d in the mean of a round: Rand-K's noise goes away. As in
-    `EF21RandomK`, clients need no state.
+    exactly. For a constant x, ‖x - h‖² shrinks by 1 - k/d in the mean of a round: Rand-K's noise vanishes. Clients
+    need no state, like those of `EF21RandomK`.
     """
 
     def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:

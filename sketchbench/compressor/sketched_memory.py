@@ -19,13 +19,8 @@ Momentum = Annotated[float, Range(0, 1, open_high=True)]
 
 @dataclass(frozen=True)
 class SketchedMemory(SketchedUpdate):
-    """A compressor whose server keeps a memory of sketches and sends sparse steps, each entry with its place. All
-    rounds of a trial share one operator.
-
-    Arguments:
-        family: of the operator.
-        share: of the step's entries, as a share of the operator's rows.
-    """
+    """A compressor with a memory of sketches at the server, which sends sparse steps, each entry with its place. All
+    rounds of a trial share one operator, of `family`. A step has `share` as many entries as the operator has rows."""
 
     fresh: ClassVar[bool] = False
     feedback: ClassVar[Feedback] = "server"
@@ -58,18 +53,14 @@ class SketchedMemory(SketchedUpdate):
 
 @dataclass(frozen=True)
 class CompressedSensing(SketchedMemory):
-    """SGD with compressed sensing (tang2021 Algorithm 1): the server recovers the step Δ from z, the mean sketch and
-    its memory ε, and keeps ε = z - ΦΔ.
-
-    Arguments:
-        recovery: of the step, called with k.
-    """
+    """SGD with compressed sensing (tang2021 Algorithm 1): the server recovers the step Δ from z, the mean sketch plus
+    its memory ε, by `recovery`, called with k, and keeps ε = z - ΦΔ."""
 
     recovery: MakeRecovery = field(kw_only=True)
 
     @property
     def scales(self) -> bool:
-        """Not with FIHT as printed, whose iterations stop at a norm of 1e-4 in the units of the update."""
+        """False for FIHT as printed, which stops at a norm of 1e-4 in the units of the update."""
         return getattr(self.recovery(k=self.k), "stopping", "relative") == "relative"
 
     def begin(self, trials: int, clients: int, kernels: Kernels) -> Memory:
@@ -87,8 +78,7 @@ class CompressedSensing(SketchedMemory):
 
 
 class Sketches(NamedTuple):
-    """What the server of FetchSGD keeps, each (T, b): the momentum u, and the error e, which no step has applied
-    yet."""
+    """The server's memory in FetchSGD, each (T, b): the momentum u, and the error e, which no step has applied."""
 
     momentum: Array
     error: Array

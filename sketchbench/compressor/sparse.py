@@ -2,7 +2,7 @@
 
 import bisect
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,11 +13,8 @@ from sketchbench.compressor.compressor import At, Compressor, Feedback, Memory
 from sketchbench.compressor.message import WORD, Message, Reply, place_type, sparse_nbytes
 from sketchbench.compressor.packing import pack, unpack
 from sketchbench.compressor.prefix_codes import decode_rice, encode_rice, rice_bits
-from sketchbench.compressor.tensor import Tensor
 from sketchbench.kernels import Array
 from sketchbench.sketch.draws import ROWS, Draws
-
-SHARP = 0.01  # relative error of a value that a likelihood allows
 
 
 @dataclass(frozen=True)
@@ -48,49 +45,22 @@ class TopK(Compressor):
         flat = x.reshape(-1, self.layout.d)
         places = at.kernels.largest(flat, self.k)
         values = at.kernels.xp.take_along_axis(flat, places, axis=1)
-        shape = (*x.shape[:2], self.k)
-        return Message(
-            {"values": values.reshape(shape), "places": places.reshape(shape).astype(place_type(self.layout.d))}
-        )
+        shape, numbers = (*x.shape[:2], self.k), places.astype(place_type(self.layout.d))
+        return Message({"values": values.reshape(shape), "places": numbers.reshape(shape)})
 
     def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         xp, values = at.kernels.xp, message.parts["values"]
         dense = xp.zeros((*values.shape[:2], self.layout.d), dtype=values.dtype)
-        xp.put_along_axis(dense, self._places(message, at), values, axis=2)
+        xp.put_along_axis(dense, self.places(message, at), values, axis=2)
         return dense
 
-    def _places(self, message: Message, at: At) -> Array:
+    def places(self, message: Message, at: At) -> Array:
         """The places of a message's entries, int64 (T, C, k)."""
         return message.parts["places"].astype("int64")
 
     def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
         step = self._decoded(message, at, replies).mean(axis=1)
         return Reply(step, sparse_nbytes(step)), memory
-
-    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        import torch
-
-        values, at_places = (
-            torch.as_tensor(at.kernels.to_numpy(part[:, 0]))
-            for part in (message.parts["values"], self._places(message, at))
-        )
-        return values, lambda x: x.gather(1, at_places)
-
-    def surprisal(self, message: Message, at: At, replies: Sequence[Reply]) -> Callable[[Tensor], Tensor]:
-        """The values are those of `lens`, and no other entry is larger than the smallest of them; both up to normal
-        errors of a share of their root mean square."""
-        import torch
-
-        values, look = self.lens(message, at, replies)
-        sent = torch.as_tensor(at.kernels.to_numpy(self.decode(message, at, replies)[:, 0])) != 0
-        least = values.abs().amin(dim=1, keepdim=True)
-        unit = (SHARP * values.square().mean(dim=1).sqrt()).clamp_min(torch.finfo(values.dtype).tiny)
-
-        def minus_log(x: Tensor) -> Tensor:
-            beyond = (x.abs() - least).clamp_min(0) * ~sent
-            return ((look(x) - values).square().sum(dim=1) + beyond.square().sum(dim=1)) / (2 * unit.square())
-
-        return minus_log
 
 
 @dataclass(frozen=True)
@@ -111,29 +81,28 @@ class RandomK(Compressor):
         """The number of entries of a message."""
         return min(self.layout.d, self.limit // WORD)
 
-    def _places(self, at: At) -> Array:
+    def places(self, at: At) -> Array:
         """The places of the entries, (T, k), ascending."""
         return _subset(at.key("random k"), at.trials, self.k, self.layout.d, at.kernels.NAME)
 
     def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
-        places = self._places(at)[:, None].astype("int64")
+        places = self.places(at)[:, None].astype("int64")
         return Message({"values": at.kernels.xp.take_along_axis(x, places, axis=2)})
 
     def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
-        xp, values = at.kernels.xp, message.parts["values"]
+        values = message.parts["values"]
+        return self.place(values * values.dtype.type(self.layout.d / self.k), at)
+
+    def place(self, values: Array, at: At) -> Array:
+        """The updates (T, C, d) with these values (T, C, k), and zeros elsewhere."""
+        xp = at.kernels.xp
         dense = xp.zeros((*values.shape[:2], self.layout.d), dtype=values.dtype)
-        places = xp.broadcast_to(self._places(at)[:, None].astype("int64"), values.shape)
-        xp.put_along_axis(dense, places, values * values.dtype.type(self.layout.d / self.k), axis=2)
+        places = xp.broadcast_to(self.places(at)[:, None].astype("int64"), values.shape)
+        xp.put_along_axis(dense, places, values, axis=2)
         return dense
 
     def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
         return Reply(self.decode(message, at, replies).mean(axis=1), WORD * self.k), memory
-
-    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        import torch
-
-        places = torch.as_tensor(at.kernels.to_numpy(self._places(at))).long()
-        return torch.as_tensor(at.kernels.to_numpy(message.parts["values"][:, 0])), lambda x: x.gather(1, places)
 
 
 @functools.lru_cache(maxsize=4)  # clients and server of a round draw the same places
@@ -143,18 +112,17 @@ def _subset(key: int, trials: int, k: int, d: int, kernels: str) -> Array:
 
 @dataclass(frozen=True)
 class ShuffledRandomK(RandomK):
-    """Rand-K that sends its entries in a random order from the key, which hides it from who sees messages without
-    it."""
+    """Rand-K that sends its entries in a random order from the key, which an eavesdropper without the key lacks."""
 
-    def _places(self, at: At) -> Array:
+    def places(self, at: At) -> Array:
         order = Draws(at.key("random k order"), 0, at.trials, at.kernels).permutation(ROWS, self.k)
-        return at.kernels.xp.take_along_axis(super()._places(at), order, axis=1)
+        return at.kernels.xp.take_along_axis(super().places(at), order, axis=1)
 
 
 @dataclass(frozen=True)
 class CodedTopK(TopK):
-    """Top-K whose places are sent as gaps, in Rice's code: about log₂(d/k) + 2 bits a place in the place of 16 or more,
-    so that more entries fit.
+    """Top-K that sends places as gaps, in Rice's code: about log₂(d/k) + 2 bits a place instead of 16 or more, so that
+    more entries fit.
 
     The code of k places with w low bits has at most k(1 + w) + (d - k)/2^w bits, which is what a message has room for.
     """
@@ -186,12 +154,12 @@ class CodedTopK(TopK):
             room[t, c, : len(bits)] = bits
         return Message({"values": message.parts["values"], "places": pack(xp, room, 2)})
 
-    def _places(self, message: Message, at: At) -> Array:
+    def places(self, message: Message, at: At) -> Array:
         xp, sent = at.kernels.xp, message.parts["places"]
         bits = unpack(xp, sent, 2, 8 * sent.shape[2])
         places = xp.empty((*sent.shape[:2], self.k), dtype="int64")
         for t, c in np.ndindex(*sent.shape[:2]):
             places[t, c] = decode_rice(xp, bits[t, c], self.k, self._width(self.k))
         if int(places.max()) >= self.layout.d:
-            raise ValueError(f"a message has place {int(places.max())} of an update of {self.layout.d}: no code")
+            raise ValueError(f"a message has place {int(places.max())} of an update of {self.layout.d}: invalid code")
         return places

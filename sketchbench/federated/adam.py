@@ -11,7 +11,7 @@ SMALL = 1e-8  # added to the root of the mean square
 HALF_PERIOD, LOWEST = 10, 0.01  # steps in which the rate falls to this share, and in which it rises again
 
 
-class Adam:
+class LocalAdam:
     """Adam (Kingma and Ba 2015) with a rate that falls along a cosine to a hundredth in ten steps, and rises again in
     ten. With `rate` 1e-3 it is the optimiser of MengjiaoZhang/DBCL, Client.py. It works entry by entry and keeps signs.
     So its steps for Γ, times Sᵀ, equal its steps for Γ Sᵀ if every row of S has one entry, 1 or -1."""

@@ -12,7 +12,7 @@ from torch import Tensor
 from sketchbench.base import seeds
 from sketchbench.base.parameters import Checked, Count, Positive, Share
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD, Feedback, Momentum, Sent, ServerState
-from sketchbench.federated.compressors import Arm, check_case, compressor_of
+from sketchbench.federated.compressors import CompressionArm, check_case, compressor_of
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.experiment import Experiment
 from sketchbench.federated.tuning import Procedure
@@ -85,7 +85,7 @@ class CompressedExperiment(Experiment[ServerState]):
     model: MakeModel  # makes the network; a config of conf/model
     procedure: CompressedProcedure
     compression: Compression
-    arm: Arm
+    arm: CompressionArm
     rate: Positive  # the learning rate η
 
     @cached_property
@@ -119,7 +119,7 @@ class CompressedExperiment(Experiment[ServerState]):
         settings = (self.procedure, self.compression, self.arm, self.rate, self.images)
         return (*settings, self.seed, self.data.digest, self.partition, self.model, self.kernels.NAME)
 
-    def compressor(self, arm: Arm) -> tuple[CompressedSensingSGD, Sketch]:
+    def compressor(self, arm: CompressionArm) -> tuple[CompressedSensingSGD, Sketch]:
         """The algorithm of an arm, and the operator of all rounds."""
         how = self.compression
         recovery, family = compressor_of(arm, self.network.d, how.k)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sketchbench.base import seeds
 from sketchbench.federated.compressed_experiment import CompressedExperiment
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD, Sent, ServerState, sparse_nbytes
-from sketchbench.federated.compressors import Arm
+from sketchbench.federated.compressors import CompressionArm
 from sketchbench.federated.curve import Curve
 from sketchbench.learning.objective.stacked import Batches
 from sketchbench.sketch.operator import Sketch
@@ -24,7 +24,7 @@ def can_stack(experiment: CompressedExperiment) -> bool:
     return experiment.network.stacks and experiment.network.d <= LARGEST
 
 
-def train_stack(trials: Sequence[CompressedExperiment], arms: Sequence[Arm]) -> list[list[Curve]]:
+def train_stack(trials: Sequence[CompressedExperiment], arms: Sequence[CompressionArm]) -> list[list[Curve]]:
     """Run experiments side by side, without checkpoints; return each arm's curves, equal to `Experiment.run` bit for
     bit. The `trials` are experiments that differ in seed and name only; each of the `arms` replaces theirs."""
     stacks = [_Stack(trials, arm) for arm in arms]
@@ -46,7 +46,7 @@ class _Stack:
     """The trainings of one arm, of which `live` have not diverged."""
 
     trials: Sequence[CompressedExperiment]
-    arm: Arm
+    arm: CompressionArm
     curves: list[Curve] = field(init=False)
     live: list[int] = field(init=False)
 

@@ -16,39 +16,39 @@ TABLE_ROWS = 5  # rows of a CountSketch (tang2021 Appendix C.2)
 COMPRESSING = ("fiht", "count_sketch")  # the cases of an arm that compresses
 
 
-class Arm(NamedTuple):
+class CompressionArm(NamedTuple):
     """A way to compress: the name of its case, and its compression d/b."""
 
     case: str
     compression: float
 
 
-UNCOMPRESSED = Arm("uncompressed", 1.0)
+UNCOMPRESSED = CompressionArm("uncompressed", 1.0)
 
 
-class Compressor(NamedTuple):
+class FeedbackCompressor(NamedTuple):
     """The server's recovery, and the family from which the operator is drawn."""
 
     recovery: Recovery
     family: Family
 
 
-def no_compression(d: int) -> Compressor:
+def no_compression(d: int) -> FeedbackCompressor:
     """Uncompressed gradients: the identity as the sketch."""
-    return Compressor(Desketch(d), Identity(d, d))
+    return FeedbackCompressor(Desketch(d), Identity(d, d))
 
 
 @checked
-def fiht(d: Count, k: Count, compression: Positive) -> Compressor:
+def fiht(d: Count, k: Count, compression: Positive) -> FeedbackCompressor:
     """FIHT as printed (tang2021 Appendices C and E), with d / compression rows of the Walsh-Hadamard matrix."""
     family = SubsampledHadamard(d, round(d / compression), signs=False)
-    return Compressor(FIHT(k, stopping="paper", support="padded"), family)
+    return FeedbackCompressor(FIHT(k, stopping="paper", support="padded"), family)
 
 
 @checked
-def count_sketch(d: Count, k: Count, rows: Count, columns: Count) -> Compressor:
+def count_sketch(d: Count, k: Count, rows: Count, columns: Count) -> FeedbackCompressor:
     """A CountSketch of rows × columns cells, decoded by the median of an entry's cells."""
-    return Compressor(CountSketchMedian(k), BlockSparseEmbedding(d, rows * columns, s=rows))
+    return FeedbackCompressor(CountSketchMedian(k), BlockSparseEmbedding(d, rows * columns, s=rows))
 
 
 def check_case(case: str) -> None:
@@ -57,7 +57,7 @@ def check_case(case: str) -> None:
 
 
 @checked
-def compressor_of(arm: Arm, d: Count, k: Count) -> Compressor:
+def compressor_of(arm: CompressionArm, d: Count, k: Count) -> FeedbackCompressor:
     """The compressor of an arm, for d weights and steps of k entries. Raises ValueError for a size or compression that
     is not positive, or a case outside COMPRESSING and UNCOMPRESSED."""
     if arm == UNCOMPRESSED:

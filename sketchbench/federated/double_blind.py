@@ -41,7 +41,7 @@ class Broadcast:
 
 
 @dataclass(frozen=True)
-class Reply:
+class BlindReply:
     """A client's message: the server's whole view of its data.
 
     Arguments:
@@ -120,7 +120,7 @@ def receive(twin: nn.Module, message: Broadcast, kernels: Kernels) -> None:
             parameter.copy_(message.weights[name])
 
 
-def aggregate(model: nn.Module, replies: Sequence[Reply]) -> None:
+def aggregate(model: nn.Module, replies: Sequence[BlindReply]) -> None:
     """Update the server's model: W ← W - Γ Sᵀ, with the replies' mean Γ, weighted by their numbers of samples. S are
     the sketches that the model drew last. Raises ValueError without a reply, or for one about no samples or another
     model."""
@@ -173,7 +173,7 @@ def respond(
     labels: Tensor,
     rate: float,
     named: Mapping[str, Tensor] | None = None,
-) -> Reply:
+) -> BlindReply:
     """A client's reply after one gradient step on one batch (zhang2021 §4.2). Raises ValueError for no images, another
     number of labels, or a rate that is not positive and finite.
 
@@ -191,4 +191,4 @@ def respond(
     named = named or dict(twin.named_parameters())
     gradients = torch.autograd.grad(classification.loss(twin(images), labels), list(named.values()))
     steps = {name: rate * gradient for name, gradient in zip(named, gradients, strict=True)}
-    return Reply(client, len(labels), steps)
+    return BlindReply(client, len(labels), steps)

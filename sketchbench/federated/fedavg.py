@@ -11,10 +11,10 @@ from torch import Tensor, nn
 
 from sketchbench.base import seeds
 from sketchbench.base.parameters import Checked, Count, Natural, Positive, Range, Share, checked
-from sketchbench.federated.adam import Adam
+from sketchbench.federated.adam import LocalAdam
 from sketchbench.federated.double_blind import (
+    BlindReply,
     Broadcast,
-    Reply,
     Weights,
     aggregate,
     broadcast,
@@ -32,7 +32,7 @@ from sketchbench.sketch.operator import Sketch
 LocalStepping = Literal["weights", "sketch"]
 Optimiser = Literal["sgd", "adam"]
 Momentum = Annotated[float, Range(0, 1, open_high=True)]
-Rounds = Generator["FedAvgRound", list[Reply] | None, None]
+Rounds = Generator["FedAvgRound", list[BlindReply] | None, None]
 
 
 class FedAvgState(NamedTuple):
@@ -62,7 +62,7 @@ class FedAvgRound(NamedTuple):
     t: int
     model: nn.Module
     broadcast: Broadcast
-    replies: list[Reply]
+    replies: list[BlindReply]
     state: FedAvgState
 
 
@@ -150,7 +150,7 @@ class FedAvg(Checked):
             model.load_state_dict(weights)
         model.train()
         twin.train()
-        replies: list[Reply] = []
+        replies: list[BlindReply] = []
         while True:
             message = broadcast(model, seeds.key(seed, what="sketch", round=t), kernels)
             weights = {name: value.clone() for name, value in model.state_dict().items()}
@@ -187,7 +187,7 @@ class FedAvg(Checked):
         seed: int,
         t: int,
         kernels: Kernels,
-    ) -> Reply:
+    ) -> BlindReply:
         receive(twin, message, kernels)
         dropout, orders = self.draw_local(len(part), seed, t, client)
         places = torch.from_numpy(np.ascontiguousarray(part)).to(samples.labels.device)
@@ -196,7 +196,7 @@ class FedAvg(Checked):
         named = dict(twin.named_parameters())
         total = {name: torch.zeros_like(value) for name, value in named.items()}
         last: Weights = {}
-        adam = Adam(self.rate) if self.optimiser == "adam" else None
+        adam = LocalAdam(self.rate) if self.optimiser == "adam" else None
         rate = 1.0 if adam else self.rate
         with torch.random.fork_rng():  # for dropout
             torch.manual_seed(dropout)
@@ -211,7 +211,7 @@ class FedAvg(Checked):
                     _move(named, steps, through)
                     for name, step in steps.items():
                         total[name] += step
-        return Reply(client, len(part), total)
+        return BlindReply(client, len(part), total)
 
 
 def _move(named: Mapping[str, Tensor], steps: Weights, through: Mapping[str, Sketch]) -> None:

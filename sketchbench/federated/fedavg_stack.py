@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from sketchbench.federated.curve import Curve
-from sketchbench.federated.double_blind import Reply, Weights, receive
+from sketchbench.federated.double_blind import BlindReply, Weights, receive
 from sketchbench.federated.fedavg import FedAvgRound
 from sketchbench.federated.fedavg_experiment import FedAvgExperiment, Successive
 from sketchbench.learning.model.autograd import sketch
@@ -57,7 +57,7 @@ def train_stack(trials: Sequence[FedAvgExperiment]) -> list[Curve]:
     started = [trial.rounds_from() for trial in trials]
     curves = [Curve() for _ in trials]
     before: list[FedAvgRound | None] = [None] * len(trials)
-    replies: list[list[Reply] | None] = [None] * len(trials)
+    replies: list[list[BlindReply] | None] = [None] * len(trials)
     for t in range(trials[0].rounds + 1):
         now = [rounds.send(given) for rounds, given in zip(started, replies, strict=True)]
         for trial, last, current, curve in zip(trials, before, now, curves, strict=True):
@@ -69,11 +69,11 @@ def train_stack(trials: Sequence[FedAvgExperiment]) -> list[Curve]:
     return curves
 
 
-def _train(trials: Sequence[FedAvgExperiment], now: Sequence[FedAvgRound]) -> list[list[Reply]]:
+def _train(trials: Sequence[FedAvgExperiment], now: Sequence[FedAvgRound]) -> list[list[BlindReply]]:
     clients = [
         client for number, pair in enumerate(zip(trials, now, strict=True)) for client in _clients(number, *pair)
     ]
-    replies: dict[tuple[int, int], Reply] = {}
+    replies: dict[tuple[int, int], BlindReply] = {}
     clients.sort(key=lambda client: len(client.labels))
     for _, alike in itertools.groupby(clients, key=lambda client: len(client.labels)):
         several = list(alike)
@@ -100,7 +100,7 @@ def _clients(trial: int, experiment: FedAvgExperiment, at: FedAvgRound) -> Itera
         yield Client(trial, number, at.broadcast.weights, *own, projections)
 
 
-def _train_clients(experiment: FedAvgExperiment, clients: Sequence[Client]) -> Iterator[Reply]:
+def _train_clients(experiment: FedAvgExperiment, clients: Sequence[Client]) -> Iterator[BlindReply]:
     """Train clients with equally many samples, and yield their replies."""
     shapes = tuple(tuple(value.shape) for value in clients[0].weights.values())
     network = StackedPerceptron(experiment.kernels, shapes)
@@ -128,4 +128,4 @@ def _train_clients(experiment: FedAvgExperiment, clients: Sequence[Client]) -> I
         parts = torch.split(torch.from_numpy(flat), sizes)
         named = zip(client.weights.items(), parts, strict=True)
         steps = {name: part.view(value.shape) for (name, value), part in named}
-        yield Reply(client.number, len(client.labels), steps)
+        yield BlindReply(client.number, len(client.labels), steps)

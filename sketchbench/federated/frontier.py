@@ -29,7 +29,7 @@ from sketchbench.base import seeds
 from sketchbench.base.course import WHOLE, Course, Unfinished
 from sketchbench.base.kept import Kept
 from sketchbench.base.parameters import Checked, Count, Positive, checked
-from sketchbench.compressor import door
+from sketchbench.compressor import door, traits
 from sketchbench.compressor.compressor import At, Compressor, Memory
 from sketchbench.compressor.message import Layout
 from sketchbench.federated import checkpoint
@@ -47,7 +47,7 @@ LARGEST_UPDATE = 1e30  # the same for an update's entry: norms still fit into fl
 DRAWN = 2**13  # rounds whose batches a process keeps, for the next method
 
 
-class Drawn(NamedTuple):
+class DrawnRound(NamedTuple):
     """The clients and records of a round; B is the largest batch."""
 
     clients: NDArray[np.int64]  # numbers of the clients that take part, (T, P)
@@ -56,7 +56,7 @@ class Drawn(NamedTuple):
 
 
 @functools.lru_cache(maxsize=DRAWN)
-def draw_round(sampling: Sampling, seed: int, number: int, trials: int, clients: int, taking_part: int) -> Drawn:
+def draw_round(sampling: Sampling, seed: int, number: int, trials: int, clients: int, taking_part: int) -> DrawnRound:
     """Draw the round with this number. A record has a share of 1/`sampling.batch` for each time that it is drawn."""
     random = seeds.generator(seed, part="batches", round=number)
     everyone = np.broadcast_to(np.arange(clients), (trials, clients))
@@ -65,7 +65,7 @@ def draw_round(sampling: Sampling, seed: int, number: int, trials: int, clients:
     largest = max(1, int((times > 0).sum(axis=-1).max()))
     places = np.argsort(times == 0, axis=-1, kind="stable")[..., :largest]
     shares = np.take_along_axis(times, places, axis=-1).astype(np.float32) / np.float32(sampling.batch)
-    return Drawn(chosen, places.copy(), shares)
+    return DrawnRound(chosen, places.copy(), shares)
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ class Arm(NamedTuple):
     sigma: float = 0.0
 
 
-class Trained(NamedTuple):
+class TrainedArm(NamedTuple):
     """The trainings of an arm, in T trials."""
 
     w: Array  # final weights, float32 (T, d); the last weights before divergence
@@ -208,7 +208,7 @@ def train(
     apart: Count = 1,
     every: Count | None = None,
     course: Course = WHOLE,
-) -> list[Trained]:
+) -> list[TrainedArm]:
     """Train all arms, side by side.
 
     In each round clients send their learning rate times their gradient, compressed, and the server subtracts the
@@ -313,7 +313,7 @@ class _Training:
             raise ValueError(f"rates={arm.rates} must be one finite number for each of {trials} trials")
         if not 0 <= arm.sigma < np.inf:
             raise ValueError(f"sigma={arm.sigma} must be >= 0 and finite")
-        if arm.sigma and arm.compressor.grid is not None:
+        if arm.sigma and traits.grid(arm.compressor) is not None:
             raise ValueError(f"sigma={arm.sigma} must be 0, as {type(arm.compressor).__name__} adds the noise itself")
         self._w = clients.start.copy()
         self._rates = kernels.asarray(arm.rates)
@@ -326,11 +326,11 @@ class _Training:
         """Run a round, with standard normal noise (T, C, d), or None; if the training `merges`, with the merged batches
         and the mean noise (T, 1, d)."""
         compressor, xp = self._arm.compressor, at.kernels.xp
-        x = self._clients.network.gradients(self._w, batches, self._clip, compressor.projections(at))
+        x = self._clients.network.gradients(self._w, batches, self._clip, traits.projections(compressor, at))
         if noise is not None:
             x += noise * x.dtype.type(self._arm.sigma)
         rates = xp.where(self._sound, self._rates, 0)[:, None]
-        if compressor.grid is None:
+        if traits.grid(compressor) is None:
             x *= rates[..., None]
         self._sound &= door.largest(x).max(axis=(1, 2)) <= LARGEST_UPDATE  # False for an entry that is not a number
         if not self._sound.all():
@@ -342,7 +342,7 @@ class _Training:
                 f"{compressor.limit}; make its messages smaller, or let it refuse this limit in `check`"
             )
         self._up, self._down = max(self._up, exchange.bytes_up), self._down + exchange.bytes_down
-        after = self._w - (exchange.step if compressor.grid is None else rates * exchange.step)
+        after = self._w - (exchange.step if traits.grid(compressor) is None else rates * exchange.step)
         self._sound &= abs(after).max(axis=1) <= LARGEST
         memory = exchange.memory
         self._memory = memory if self._sound.all() else memory.forget(~self._sound, at.kernels)
@@ -372,7 +372,7 @@ class _Training:
         self._up, self._down = state["up"], state["down"]
         self._accuracies = {number: np.array(one) for number, one in state["accuracies"].items()}
 
-    def result(self, rounds: int, last: range, along: range) -> Trained:
+    def result(self, rounds: int, last: range, along: range) -> TrainedArm:
         """The trainings after `rounds` rounds, judged by the `last`, with their course `along` others."""
         sound = np.asarray(self._clients.kernels.to_numpy(self._sound))
 
@@ -381,4 +381,4 @@ class _Training:
             return np.where(sound, np.reshape(found, (len(numbers), len(sound))), 0.0)
 
         accuracy, course = accuracies(last).mean(axis=0), accuracies(along)
-        return Trained(self._w, ~sound, accuracy, course, self._up, self._down / rounds)
+        return TrainedArm(self._w, ~sound, accuracy, course, self._up, self._down / rounds)

@@ -16,6 +16,7 @@ from sketchbench.base.kept import Kept
 from sketchbench.base.parameters import Checked, Count, NonEmptyList, Positive, Probability, choose
 from sketchbench.compressor.compressor import Compressor
 from sketchbench.compressor.plain import Plain
+from sketchbench.compressor.traits import Modular
 from sketchbench.federated.frontier import Arm, Federation, Gradients, make_federation, train
 from sketchbench.federated.tuning import hold_out
 from sketchbench.kernels import Kernels
@@ -150,7 +151,7 @@ class Pair(NamedTuple):
     spent: float | None = None
 
 
-class Method(NamedTuple):
+class PairedMethod(NamedTuple):
     """A compressor, and the standard deviation sigma of the noise that each client adds before it."""
 
     compressor: Compressor
@@ -220,7 +221,7 @@ class PairedTrainings(Checked):
             Unfinished: when the time limit of the course has passed.
         """
         layout = compressor.layout
-        if settings[0].distributed and not (compressor.linear or compressor.modular):
+        if settings[0].distributed and not (compressor.linear or isinstance(compressor, Modular)):
             raise ValueError(
                 f"{type(compressor).__name__} is not linear, so that the sum of its messages is no function of the sum "
                 "of updates, which distributed noise protects; choose a linear compressor, or local noise"
@@ -231,16 +232,16 @@ class PairedTrainings(Checked):
         # Trainings without compression, a quarter of the time, are the same for all compressors of a process.
         key = (repr(self._settings), self.data.digest, self.kernels.NAME, tuple(settings))
         own = [sigma * share for sigma, share in zip(sigmas, shares, strict=True)]
-        alone = _PLAIN.of(key, lambda: self._train(settings[0], [Method(plain, sigma) for sigma in own]))
-        if settings[0].distributed and compressor.modular:
+        alone = _PLAIN.of(key, lambda: self._train(settings[0], [PairedMethod(plain, sigma) for sigma in own]))
+        if settings[0].distributed and isinstance(compressor, Modular):
             noisy = [compressor.protect(self._sums(setting)) for setting in settings]
-            compressed = self._train(settings[0], [Method(one, 0.0) for one in noisy])
+            compressed = self._train(settings[0], [PairedMethod(one, 0.0) for one in noisy])
             grids = [one.grid for one in noisy if one.grid is not None]
             sigmas = [grid.sigma for grid in grids]
             used = zip(settings, grids, strict=True)
             spent: list[float | None] = [self._spent_in_integers(setting, grid) for setting, grid in used]
         else:
-            compressed = self._train(settings[0], [Method(compressor, sigma) for sigma in own])
+            compressed = self._train(settings[0], [PairedMethod(compressor, sigma) for sigma in own])
             spent = [self._spent(setting, sigma) for setting, sigma in zip(settings, sigmas, strict=True)]
         return dict(zip(settings, map(Pair, alone, compressed, sigmas, spent), strict=True))
 
@@ -249,13 +250,15 @@ class PairedTrainings(Checked):
         """The fields that determine the trainings, beside the data and the kernels."""
         return (self.seed, self.model, self.partitions, self.training, self.privacy, self.tuning, self.trials)
 
-    def _train(self, setting: Setting, methods: Sequence[Method]) -> list[Reached]:
+    def _train(self, setting: Setting, methods: Sequence[PairedMethod]) -> list[Reached]:
         """Train each method at its best rate, in stacks of trials."""
         rates = self._rates(setting, methods)
         stacks = [self._stack(setting, first, methods, rates) for first in range(0, self.trials, self.training.stack)]
         return [_join(parts, rate) for parts, rate in zip(zip(*stacks, strict=True), rates, strict=True)]
 
-    def _stack(self, setting: Setting, first: int, methods: Sequence[Method], rates: Sequence[float]) -> list[Reached]:
+    def _stack(
+        self, setting: Setting, first: int, methods: Sequence[PairedMethod], rates: Sequence[float]
+    ) -> list[Reached]:
         """Train each method at its rate, in one stack of trials, from number `first` on."""
         count = min(self.training.stack, self.trials - first)
         clients = self.clients(setting.case, range(first, first + count))
@@ -274,7 +277,7 @@ class PairedTrainings(Checked):
         private = str(setting.epsilon is not None)
         return seeds.key(self.seed, task="frontier", part=part, case=setting.case, private=private, first=first)
 
-    def _rates(self, setting: Setting, methods: Sequence[Method]) -> list[float]:
+    def _rates(self, setting: Setting, methods: Sequence[PairedMethod]) -> list[float]:
         """The best learning rate of each method; one stack tries all rates of a heat."""
         tuning, rates = self.tuning, [self.tuning.rates for _ in methods]
         if len(tuning.rates) == 1:

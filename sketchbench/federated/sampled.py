@@ -10,7 +10,7 @@ from sketchbench.learning.objective.empirical import EmpiricalRisk
 
 
 @dataclass(frozen=True)
-class Sampled(Checked):
+class SampledEstimates(Checked):
     """Unbiased estimates of the clients' gradients, from samples drawn without replacement for every call and trial.
     Gradients of m participating clients are multiplied by N/m, and all others are 0."""
 

@@ -19,7 +19,7 @@ from torch.utils import dlpack
 
 from sketchbench import kernels
 from sketchbench.base import seeds
-from sketchbench.compressor import door
+from sketchbench.compressor import door, traits
 from sketchbench.compressor.compressor import At, Compressor, MakeCompressor, Memory
 from sketchbench.compressor.message import Layout, Message
 from sketchbench.integrations.method import for_layouts
@@ -127,7 +127,7 @@ class CompressedGradients:
         compressor = bucket.compressor
         at = self.at(number, bucket.round, loaded)
         update = loaded.xp.from_dlpack(gradient.detach())[None, None]
-        averages = compressor.adds_up and not compressor.modular
+        averages = compressor.adds_up and not isinstance(compressor, traits.Modular)
         receive = functools.partial(self._sum if averages else self._gather, loaded.xp)
         done = compressor.exchange(update, bucket.memory, at, receive)
         bucket.memory, bucket.round = done.memory, bucket.round + 1

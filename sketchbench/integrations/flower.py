@@ -19,6 +19,7 @@ from flwr.serverapp.strategy import FedAvg
 from flwr.serverapp.strategy.strategy_utils import validate_message_reply_consistency
 
 from sketchbench.base import seeds
+from sketchbench.compressor import traits
 from sketchbench.compressor.compressor import Compressor, MakeCompressor
 from sketchbench.compressor.message import KEY, Layout
 from sketchbench.integrations.method import for_layouts
@@ -175,7 +176,7 @@ class CompressedFedAvg(FedAvg):  # type: ignore[misc]
             )
         told = {"round": self._round, "phase": 0, "since": since, "settings": _settings(compressor)}
         told["arrays"] = self.arrayrecord_key
-        if compressor.keyed and (compressor.fresh or since == NEVER):
+        if traits.keyed(compressor) and (traits.fresh(compressor) or since == NEVER):
             told["key"] = _key(self.seed, self._round)
             self._bytes_down += KEY
         content = RecordDict(dict(message.content))  # all messages share FedAvg's content
@@ -197,7 +198,7 @@ class CompressedFedAvg(FedAvg):  # type: ignore[misc]
         validate_message_reply_consistency(contents, self.weighted_by_key, check_arrayrecord=True)
         metrics = self.train_metrics_aggr_fn(contents, self.weighted_by_key)
         metrics["bytes_up"] = 0
-        for phase in range(self._server.compressor.phases):
+        for phase in range(traits.phases(self._server.compressor)):
             if phase:
                 contents = self._ask(phase)
             each = [next(iter(content.array_records.values())) for content in contents]

@@ -6,6 +6,7 @@ from sketchbench import kernels
 from sketchbench.base import seeds
 from sketchbench.base.parameters import choose
 from sketchbench.base.project import CONF
+from sketchbench.compressor import traits
 from sketchbench.compressor.compressor import At, Compressor, MakeCompressor
 from sketchbench.compressor.message import Layout, byte_limit
 from sketchbench.run.config.composition import load_method
@@ -29,7 +30,7 @@ def for_layouts(make: MakeCompressor | str, compression: float, seed: int) -> Fo
 
     def build(layout: Layout) -> Compressor:
         compressor = chosen(layout=layout, limit=byte_limit(layout, compression))
-        if any(one is not None for one in compressor.projections(at)):
+        if any(one is not None for one in traits.projections(compressor, at)):
             raise ValueError(
                 f"{type(compressor).__name__} compresses the inputs of layers, not their gradients; build the network "
                 "of SketchedLinear and SketchedConv2d, and send its gradients as they are"

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from sketchbench import kernels
-from sketchbench.compressor import door
+from sketchbench.compressor import door, traits
 from sketchbench.compressor.compressor import At, Compressor, Memory
 from sketchbench.compressor.message import Message, Reply, place_type, sparse_nbytes
 from sketchbench.kernels import Array
@@ -38,7 +38,7 @@ class _Half:
         self.shared = sees and begun.server is not None
         self.waits = begun.clients is not None and type(compressor).delivery is not Compressor.delivery
         self._begun = begun if sees else begun._replace(server=None)
-        if (self.shared or compressor.phases > 1) and not (sees and compressor.adds_up):
+        if (self.shared or traits.phases(compressor) > 1) and not (sees and compressor.adds_up):
             raise ValueError(
                 f"clients of {self._name} need more of the server than mean messages and steps; choose a compressor "
                 "whose messages add up, and whose server remembers nothing that clients can't compute"
@@ -110,7 +110,7 @@ class ClientRounds(_Half):
         assert self._carried is not None
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # refused by the server
             message = compressor.encode(self._carried, self._memory, at, replies)
-        last = len(replies) == compressor.phases - 1
+        last = len(replies) == traits.phases(compressor) - 1
         if self.waits:
             self._sent = message.parts
         elif last:
@@ -179,10 +179,10 @@ class ServerRounds(_Half):
         compressor, at = self.compressor, At(self._kernels, self._seed, number, 1)
         together = _together(each)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # refused below
-            received = compressor.receive(together, at)
+            received = traits.receive(compressor, together, at)
             reply, self._memory = compressor.answer(received, self._memory, at, self._replies)
         self._replies.append(reply)
-        if len(self._replies) < compressor.phases:
+        if len(self._replies) < traits.phases(compressor):
             return received.parts
         self._replies = []
         door.check_sums(self._name, "the step", reply.content, np)

@@ -15,7 +15,7 @@ HEAVIEST = 8.0
 FEWEST = 8  # number of features that are used, whatever their kurtosis
 
 
-class Scale(NamedTuple):
+class Standardisation(NamedTuple):
     """A standardisation of M features: the indices of the m used features, their means, and their sds, (m,) each."""
 
     used: NDArray[np.intp]
@@ -35,7 +35,7 @@ class Strongest(NamedTuple):
     correlation: float
 
 
-def scale_of(features: Floats) -> Scale:
+def scale_of(features: Floats) -> Standardisation:
     """The standardisation of features (T, M) that vary, with a kurtosis of at most HEAVIEST, but at least FEWEST.
     Nearly constant features show little dependence, and the tails of their products are too heavy for an interval."""
     mean = features.mean(axis=0)
@@ -46,7 +46,7 @@ def scale_of(features: Floats) -> Scale:
     used = varies[kurtosis <= HEAVIEST]
     if len(used) < FEWEST:
         used = np.sort(varies[np.argsort(kurtosis, kind="stable")[:FEWEST]])
-    return Scale(used, mean[used], variance[used] ** 0.5)
+    return Standardisation(used, mean[used], variance[used] ** 0.5)
 
 
 def strongest(left: Floats, right: Floats) -> Strongest:

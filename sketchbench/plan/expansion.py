@@ -12,7 +12,7 @@ from sketchbench.plan.batch import Run
 from sketchbench.plan.plan import Plan, Skipped
 from sketchbench.plan.selection import Selection
 from sketchbench.report.inputs import records_inputs
-from sketchbench.report.standing import Table
+from sketchbench.report.standing import RunTable
 from sketchbench.run.config.composition import Composer
 from sketchbench.run.config.study import NO_METHOD, TRIALS, Point, Study
 from sketchbench.run.digest import CodeDigest
@@ -41,7 +41,7 @@ class Expansion:
             self.plan.skipped += skipped
             self._make(study, runs)
 
-    def keep(self, study: Study, table: Table | None) -> None:
+    def keep(self, study: Study, table: RunTable | None) -> None:
         """Let the table of a study that was not chosen stay, and compare it with the plan; without a table, note the
         effort. A study that is `always` is left to `add_always`."""
         if self._is_left_out(study, self.plan.besides) or study.always:
@@ -58,7 +58,7 @@ class Expansion:
             reason = f"{effort}; run it by --studies {study.name}"
             self.plan.besides.append(Skipped(study.name, "all runs", reason))
 
-    def add_always(self, study: Study, table: Table | None) -> None:
+    def add_always(self, study: Study, table: RunTable | None) -> None:
         """Plan a study that is `always` and was not chosen: on its controls, and on the methods of the plan, of the
         tables that stay and of its own table. If its table has all of them as the plan would make it, it stays."""
         if self.selection.left_out(study):
@@ -98,7 +98,7 @@ class Expansion:
         """The settings of the records of a study, as the seal of its table has them."""
         return {**self.plan.settings, "seed": str(self.plan.seed + study.seed)}
 
-    def _stand(self, study: Study, table: Table, runs: Sequence[Run]) -> None:
+    def _stand(self, study: Study, table: RunTable, runs: Sequence[Run]) -> None:
         self.plan.kinds[study.name] = study.kind
         self.plan.standing[study.name] = table
         if states := table.states(_made_of(runs), self._settings(study)):

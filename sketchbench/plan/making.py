@@ -19,13 +19,13 @@ from sketchbench.plan.inspection.files import own_methods
 from sketchbench.plan.plan import RUNS, Plan, Skipped, standing_file
 from sketchbench.plan.selection import ALL, Methods, Places, places_of, selection_of, unjudged
 from sketchbench.report import standing
-from sketchbench.report.standing import Table
+from sketchbench.report.standing import RunTable
 from sketchbench.run.config import study
 from sketchbench.run.config.composition import Composer, user_folder
 from sketchbench.run.config.schema import SCALES, load, validate
 from sketchbench.run.digest import CodeDigest
 
-FindTables = Callable[[Places, str], Mapping[str, Table]]
+FindTables = Callable[[Places, str], Mapping[str, RunTable]]
 
 
 def settings_with(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,11 +76,11 @@ def from_settings(settings: Mapping[str, Any], main: bool = True) -> Plan:
     )
 
 
-def _find_tables(places: Places, scale: str) -> Mapping[str, Table]:
+def _find_tables(places: Places, scale: str) -> Mapping[str, RunTable]:
     return standing.find_tables(Path(places.reports), scale)
 
 
-def _planned_tables(places: Places, _: str) -> Mapping[str, Table]:
+def _planned_tables(places: Places, _: str) -> Mapping[str, RunTable]:
     return standing.from_json(Path(standing_file(places)))
 
 

@@ -14,7 +14,7 @@ from sketchbench.plan import cost
 from sketchbench.plan.batch import Batch, Run, batches, packed, unfinished_records
 from sketchbench.plan.selection import Places
 from sketchbench.report import standing
-from sketchbench.report.standing import Table
+from sketchbench.report.standing import RunTable
 
 PROCESSES = 2  # that all studies share: more would start Python and load kernels for longer than they compute
 RUNS = 32  # of a longer study that share a process, at most
@@ -64,7 +64,7 @@ class Plan:
     kinds: dict[str, str] = field(default_factory=dict)
     runs: dict[str, dict[str, Run]] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
-    standing: dict[str, Table] = field(default_factory=dict)
+    standing: dict[str, RunTable] = field(default_factory=dict)
     older: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     besides: list[Skipped] = field(default_factory=list)
     efforts: dict[str, str] = field(default_factory=dict)

@@ -26,7 +26,7 @@ States = Mapping[str, Mapping[str, list[str]]]  # methods by study and state, wi
 
 
 @dataclass(frozen=True)
-class Table:
+class RunTable:
     """A whole table that a run leaves, as its seal describes it.
 
     Attributes:
@@ -51,14 +51,14 @@ class Table:
         return states
 
 
-class Drawn(NamedTuple):
+class DrawnFigure(NamedTuple):
     """A figure: the studies of its tables, and its entry's digest."""
 
     studies: Sequence[str]
     code: str
 
 
-class Printed(NamedTuple):
+class PrintedTables(NamedTuple):
     """The report of printed numbers: the studies that measure them, their files, and the older studies."""
 
     studies: Sequence[str]
@@ -66,7 +66,7 @@ class Printed(NamedTuple):
     older: Sequence[str] = ()
 
 
-class Frontier(NamedTuple):
+class FrontierTable(NamedTuple):
     """The frontier: its studies, and by study a description of its trainings."""
 
     studies: Sequence[str]
@@ -77,14 +77,14 @@ def check(
     folder: Path,
     scale: str,
     manifests: Mapping[str, str],
-    figures: Mapping[str, Drawn] | None = None,
+    figures: Mapping[str, DrawnFigure] | None = None,
     *,
     facts: str,
     claims: Iterable[Path] = (),
     standing: Iterable[str] = (),
     marks: Path | None = None,
-    printed: Printed | None = None,
-    frontier: Frontier | None = None,
+    printed: PrintedTables | None = None,
+    frontier: FrontierTable | None = None,
 ) -> list[str]:
     """Prepare for a run that makes what is missing, see `seal.check`; a line for each damaged file.
 
@@ -127,7 +127,7 @@ def _sum(path: Path) -> str:
     return own.files.get(path.name, "") if own else ""
 
 
-def find_tables(reports: Path, scale: str) -> dict[str, Table]:
+def find_tables(reports: Path, scale: str) -> dict[str, RunTable]:
     """The whole tables of this scale in a reports folder, by study; `check_others` reports the others."""
     tables = {}
     for path in sorted((reports / "tables").glob("*.csv")):
@@ -137,24 +137,24 @@ def find_tables(reports: Path, scale: str) -> dict[str, Table]:
     return tables
 
 
-def _read(path: Path, scale: str) -> Table:
+def _read(path: Path, scale: str) -> RunTable:
     """Read a table. Raises ValueError if it is not whole or has no column `method`."""
     rows = csv.reader(io.StringIO(seal.content(path, "table", scale).decode("utf-8")))
     place = next(rows, []).index(Column.METHOD)
     own = seal.read(path)
     made_of = {method: own.made_of.get(method, "") for method in sorted({row[place] for row in rows})}
-    return Table(made_of, dict(own.settings))
+    return RunTable(made_of, dict(own.settings))
 
 
-def to_json(tables: Mapping[str, Table]) -> str:
+def to_json(tables: Mapping[str, RunTable]) -> str:
     """The tables as JSON, for a run's jobs, since tables change while it runs."""
     return json.dumps({study: asdict(table) for study, table in tables.items()}, sort_keys=True)
 
 
-def from_json(path: Path) -> dict[str, Table]:
+def from_json(path: Path) -> dict[str, RunTable]:
     """The tables in a file of `to_json`. Raises FileError if it can't be read."""
     try:
-        return {study: Table(**table) for study, table in json.loads(path.read_text(encoding="utf-8")).items()}
+        return {study: RunTable(**table) for study, table in json.loads(path.read_text(encoding="utf-8")).items()}
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise FileError(0, f"{path} can't be read ({error}); start snakemake again, which writes it") from None
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from sketchbench.base.parameters import Checked, Count, NonNegative, Positive, Probability, Share, checked
 
 
-class Constants(NamedTuple):
+class SensingConstants(NamedTuple):
     """Constants of a recovery (tang2021 Lemma 2): C_s and C_n, factors of the norms of x - x^[k] and of the noise."""
 
     tail: float
@@ -15,7 +15,7 @@ class Constants(NamedTuple):
 
 
 @checked
-def orthogonal_constants(k: Count, d: Count) -> Constants:
+def orthogonal_constants(k: Count, d: Count) -> SensingConstants:
     """The constants of Lemma 2 for an orthogonal d × d matrix Φ. Here FIHT returns H_k(x + v) with v = Φᵀw.
 
     H_k keeps the k entries of largest magnitude. With S the places of x^[k], ‖H_k(x + v) - x - v‖ is at most the norm
@@ -25,11 +25,11 @@ def orthogonal_constants(k: Count, d: Count) -> Constants:
     Constants(tail=0.0, noise=2.0)
     """
     _check_sparsity(k, d)
-    return Constants(0.0, 1.0 if k == d else 2.0)
+    return SensingConstants(0.0, 1.0 if k == d else 2.0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setting(Checked):
+class SensingSetting(Checked):
     """The constants of Theorem 1, from problem and recovery, never from a run; and the theorem's bounds. Raises
     ValueError for fewer rounds than the theorem needs.
 
@@ -99,7 +99,7 @@ class Setting(Checked):
         return 2 * self.rate**2 * self._error_energy
 
     @property
-    def with_channel_noise(self) -> "Setting":
+    def with_channel_noise(self) -> "SensingSetting":
         """The corrected setting, with (Q/d)σ² added to G² in the terms of 1/√T, for channel noise of mean 0. The
         proof's step of x̃, -ηg(t), lacks (ηQ/d)Φᵀw(t), whose squared norm is η²(Q/d)‖w(t)‖²."""
         return replace(self, dropped=self.share * self.channel_energy)

@@ -19,7 +19,7 @@ HEIGHT, FREQUENCY = 0.05, 60.0  # of the ripples; their product exceeds 2, so th
 
 
 @dataclass(frozen=True)
-class Constants(Checked):
+class DescentConstants(Checked):
     """c, d, α, β, θ₁ and θ₂ of a loss, for p = 1/2; ValueError unless α² < θ₁, θ₁ <= θ₂ and ξ > 0."""
 
     c: NonNegative
@@ -48,25 +48,25 @@ class Constants(Checked):
         """ξ of Theorem K.3, which must be positive."""
         return 2 * (self.d - self.c / self.theta_1**2 * self.zeta - self.c)
 
-    def smooth(self) -> "Constants":
+    def smooth(self) -> "DescentConstants":
         """The same constants with c = α = 0: strongly convex, with a Lipschitz gradient."""
         return replace(self, c=0.0, alpha=0.0)
 
 
 @checked
-def largest_step(constants: Constants) -> float:
+def largest_step(constants: DescentConstants) -> float:
     """ξ/(2ζ), the largest step size of Theorem K.3."""
     return constants.xi / (2 * constants.zeta)
 
 
 @checked
-def printed(constants: Constants, eta: Positive) -> float:
+def printed(constants: DescentConstants, eta: Positive) -> float:
     """The factor 1 - γ of ‖x - x*‖ in a step, with γ = 1 - ξη/2 as Theorem K.3 prints it."""
     return constants.xi * eta / 2
 
 
 @checked
-def proven(constants: Constants, eta: Positive) -> float:
+def proven(constants: DescentConstants, eta: Positive) -> float:
     """The factor 1 - γ of ‖x - x*‖² in a step, with γ = ξη/2 as in the proof of Theorem K.3."""
     return 1 - constants.xi * eta / 2
 
@@ -75,7 +75,7 @@ class Loss(Protocol):
     """A loss L with its minimum, 0, at x* = 0."""
 
     @property
-    def constants(self) -> Constants:
+    def constants(self) -> DescentConstants:
         """The constants with which the loss fulfils the definitions."""
 
     def move(self, x: Numbers, eta: float) -> Numbers:
@@ -89,9 +89,9 @@ class Ellipsoid(Checked):
     condition: Positive
 
     @property
-    def constants(self) -> Constants:
+    def constants(self) -> DescentConstants:
         """The constants for the extreme eigenvalues λ and Λ: d = λ, β = 2Λ, θ₁ = 2√λ and θ₂ = 2√Λ."""
-        return Constants(0.0, 1.0, 0.0, 2 * self.condition, 2.0, 2 * self.condition**0.5)
+        return DescentConstants(0.0, 1.0, 0.0, 2 * self.condition, 2.0, 2 * self.condition**0.5)
 
     def move(self, x: Numbers, eta: float) -> Numbers:
         return np.asarray(eta * 2 * np.linspace(1.0, self.condition, x.shape[-1]) * x)
@@ -102,7 +102,7 @@ class Rippled:
     hk cos k(|u| - 1) is between -3 and 3, so L'' is negative at some places and above β at others: L is not convex, and
     its gradient not β-Lipschitz. By Cauchy-Schwarz, a single entry's constants are the sum's."""
 
-    constants = Constants(c=0.0625, d=1.0, alpha=0.75, beta=2.05, theta_1=1.94, theta_2=2.05)
+    constants = DescentConstants(c=0.0625, d=1.0, alpha=0.75, beta=2.05, theta_1=1.94, theta_2=2.05)
 
     def value(self, x: Numbers) -> Numbers:
         """L at x, (..., d): (...)."""
@@ -113,7 +113,7 @@ class Rippled:
         beyond = np.maximum(abs(x) - 1, 0.0)
         return np.asarray(eta * (2 * x + HEIGHT * np.sign(x) * np.sin(FREQUENCY * beyond)))
 
-    def excess(self, x: Numbers, y: Numbers, constants: Constants) -> Numbers:
+    def excess(self, x: Numbers, y: Numbers, constants: DescentConstants) -> Numbers:
         """The largest ratio (...) of pairs x, y (..., d) to the constants' limits in the three definitions; <= 1 if
         met."""
         c, at_x, at_y = constants, self.value(x), self.value(y)

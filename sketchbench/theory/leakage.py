@@ -16,7 +16,7 @@ Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Constants:
+class LeakageConstants:
     """Constants of the loss at a point, and of the sketch: θ₁ <= θ₂, the extreme singular values of Φ; β (`lipschitz`),
     the Lipschitz constant of G, the largest θ₂ over all x; γ₁ <= γ₂ = τ, the extreme singular values of Rᵀ."""
 
@@ -49,23 +49,23 @@ class ExpectedSpectrum:
 MakeSpectrum = Callable[..., ExpectedSpectrum]  # `spectrum` of a sketch's config, a function of d and b
 
 
-def semi_smoothness_printed(c: Constants) -> tuple[Numbers, Numbers]:
+def semi_smoothness_printed(c: LeakageConstants) -> tuple[Numbers, Numbers]:
     """(a, b) of semi-smoothness as Theorem 7.4 and Lemma 7.6 print them: 2(τβ + θ₂γ₂) and τ²β."""
     return 2 * c.gamma_2 * (c.lipschitz + c.theta_2), c.gamma_2**2 * c.lipschitz
 
 
-def semi_smoothness(c: Constants) -> tuple[Numbers, Numbers]:
+def semi_smoothness(c: LeakageConstants) -> tuple[Numbers, Numbers]:
     """(a, b) of semi-smoothness with b = τ²β², as the proof of Lemma J.4 shows."""
     a, b = semi_smoothness_printed(c)
     return a, b * c.lipschitz
 
 
-def non_critical_printed(c: Constants) -> tuple[Numbers, Numbers]:
+def non_critical_printed(c: LeakageConstants) -> tuple[Numbers, Numbers]:
     """(θ₁γ₁, θ₂γ₂): the non-critical constants θ₁ and θ₂ of Lemma J.5 and Theorem 7.4, extended to a sketch."""
     return c.theta_1 * c.gamma_1, c.theta_2 * c.gamma_2
 
 
-def non_critical(c: Constants) -> tuple[Numbers, Numbers]:
+def non_critical(c: LeakageConstants) -> tuple[Numbers, Numbers]:
     """(2θ₁γ₁, 2θ₂γ₂), bounds of ‖∇L‖/√L (Lemma 7.7): ∇L = 2Φ Rᵀ(R G(x) - R G(x*)) has a factor 2."""
     low, high = non_critical_printed(c)
     return 2 * low, 2 * high

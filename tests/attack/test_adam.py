@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from sketchbench.attack.adam import Adam, CosineAdam
+from sketchbench.attack.adam import AdamOptimiser, CosineAdam
 
 
 @pytest.mark.parametrize("constant", [False, True])
@@ -13,7 +13,7 @@ def test_steps_are_those_of_torch(dtype: torch.dtype, constant: bool) -> None:
     random = torch.Generator().manual_seed(1)
     ours = [torch.randn(3, 5, generator=random, dtype=dtype), torch.randn(7, generator=random, dtype=dtype)]
     theirs = [v.clone().requires_grad_() for v in ours]
-    adam = Adam(ours, 0.3) if constant else CosineAdam(ours, 0.3, 40)
+    adam = AdamOptimiser(ours, 0.3) if constant else CosineAdam(ours, 0.3, 40)
     optimiser = torch.optim.Adam(theirs, lr=0.3)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, 40)
     for step in range(40):

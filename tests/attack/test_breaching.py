@@ -25,7 +25,7 @@ from torch import Tensor, nn
 
 from sketchbench import kernels
 from sketchbench.attack.attempt import draw_victim
-from sketchbench.attack.compressed_message import VICTIM, Rounds
+from sketchbench.attack.compressed_message import VICTIM, WatchedRounds
 from sketchbench.attack.double_blind import undefended
 from sketchbench.attack.inversion import LBFGS
 from sketchbench.attack.message_scene import draw_scene, pixels
@@ -157,7 +157,7 @@ def perceptron(make: Callable[[Layout, int], Compressor], compression: float) ->
     layout = scene.networks.layout
     compressor, at = make(layout, byte_limit(layout, compression)), At(KERNELS, SEED, 0, CHOOSING + VICTIMS)
     updates = KERNELS.asarray(scene.updates(scene.networks))
-    sights = Rounds(compressor, at, lambda _: updates).sights("server", 1)
+    sights = WatchedRounds(compressor, at, lambda _: updates).sights("server", 1)
     labels = scene.labels[:, [VICTIM]]
     target = Target(sights, [scene.networks], labels, scene.prior, scene.classes, SEED, compressor, scene.public)
     attacks = StackedAttacks(steps=100, starts=1, stages=5, rounds=4, pixel_rate=0.03, prior_rate=0.2)

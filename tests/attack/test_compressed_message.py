@@ -11,8 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from sketchbench import kernels
-from sketchbench.attack.compressed_message import OBSERVER, VICTIM, Place, Rounds, Unseen
+from sketchbench.attack.compressed_message import OBSERVER, VICTIM, Place, Unseen, WatchedRounds
 from sketchbench.attack.dense_networks import DenseNetworks
+from sketchbench.attack.lens import SeenMessage, surprisal
 from sketchbench.attack.message_property import MessageProperty, Observation
 from sketchbench.attack.message_scene import Scene, draw_networks, draw_scene, pixels
 from sketchbench.attack.stacked_inversion import StackedAttacks, Target, closed_form
@@ -49,12 +50,14 @@ def updates() -> Array:
     return scene().updates(scene().networks)
 
 
-def watched(kind: type[Compressor], compression: float = 1, seen: Array | None = None) -> Rounds:
+def watched(kind: type[Compressor], compression: float = 1, seen: Array | None = None) -> WatchedRounds:
     layout = scene().networks.layout
-    return Rounds(kind(layout, byte_limit(layout, compression)), at(), lambda at: updates() if seen is None else seen)
+    return WatchedRounds(
+        kind(layout, byte_limit(layout, compression)), at(), lambda at: updates() if seen is None else seen
+    )
 
 
-def target(one: Rounds, place: Place, rounds: int = 1) -> Target:
+def target(one: WatchedRounds, place: Place, rounds: int = 1) -> Target:
     sights, known = one.sights(place, rounds), scene()
     labels, networks = known.labels[:, sights[0].clients], [known.networks] * len(sights)
     return Target(sights, networks, labels, known.prior, known.classes, 5, one.compressor, known.public)
@@ -149,8 +152,8 @@ def test_views_where_weights_move() -> None:
     def later(at: At) -> Array:
         return (1 + at.round) * updates()
 
-    assert len(Rounds(one_key, at(), lambda _: updates()).sights("server", 3)) == 1
-    sights = Rounds(one_key, at(), later, moving=True).sights("server", 3)
+    assert len(WatchedRounds(one_key, at(), lambda _: updates()).sights("server", 3)) == 1
+    sights = WatchedRounds(one_key, at(), later, moving=True).sights("server", 3)
     assert len(sights) == 3
     for number, sight in enumerate(sights):
         torch.testing.assert_close(sight.seen, (1 + number) * sights[0].seen, rtol=1e-4, atol=1e-6)
@@ -158,9 +161,9 @@ def test_views_where_weights_move() -> None:
         torch.testing.assert_close(predicted, sight.seen, rtol=1e-4, atol=1e-6)
     top = watched(TopK, 16).compressor
     with pytest.raises(Unseen, match="at other weights each"):
-        Rounds(one_key, at(), later, moving=True).sights("another client", 2)
+        WatchedRounds(one_key, at(), later, moving=True).sights("another client", 2)
     with pytest.raises(ValueError, match="TopK keeps what clients have not sent"):
-        Rounds(top, at(), later, moving=True)
+        WatchedRounds(top, at(), later, moving=True)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -308,7 +311,7 @@ def test_a_level_is_as_likely_as_it_is_drawn() -> None:
     x = np.tile(np.float32([[[3, 0, 4, 0]]]), (4000, 1, 1))  # of norm 5: the levels are 3/5 and 4/5
     where = At(KERNELS, 3, 0, len(x))
     message = compressor.encode(x, Memory(), where, [])
-    values = compressor.surprisal(message, where, [])(torch.tensor(x[:, 0]))
+    values = surprisal(compressor, SeenMessage(message, where, []))(torch.tensor(x[:, 0]))
     kinds, counts = np.unique(np.exp(-values.numpy()).round(4), return_counts=True)
     np.testing.assert_allclose(kinds, [0.08, 0.12, 0.32, 0.48], atol=1e-3)
     np.testing.assert_allclose(counts / len(x), kinds, atol=0.04)  # five standard deviations

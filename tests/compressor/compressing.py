@@ -9,6 +9,7 @@ import yaml
 from hydra.utils import instantiate
 from numpy.typing import NDArray
 
+from sketchbench.compressor import traits
 from sketchbench.compressor.compressor import At, Compressor, Exchange, MakeCompressor
 from sketchbench.compressor.message import Layout, Message, Reply, byte_limit
 from sketchbench.kernels import Kernels
@@ -71,7 +72,7 @@ def single(compressor: Compressor, x: Floats, at: At) -> tuple[Message, list[Rep
     memory = compressor.begin(len(x), 1, at.kernels)
     replies: list[Reply] = []
     parts: dict[str, Any] = {}
-    for _ in range(compressor.phases):
+    for _ in range(traits.phases(compressor)):
         message = compressor.encode(at.kernels.asarray(x[:, None]), memory, at, replies)
         reply, memory = compressor.answer(message, memory, at, replies)
         replies.append(reply)

@@ -71,7 +71,7 @@ def excess_noise(bits: int, kernels: Kernels) -> float:
     x = kernels.asarray(np.zeros((100, CLIENTS, D), dtype=np.float32))
     done = compressor.exchange(x, compressor.begin(1, 1, kernels), at)
     summed = compressor.receive(done.messages[1], at)
-    sums = compressor._cells(summed, at, done.replies) * compressor._scale * CLIENTS
+    sums = compressor.cells(summed, at, done.replies) * compressor._scale * CLIENTS
     return float(sums.var() / compressor.grid.sigma**2 - 1) / (2 / sums.size) ** 0.5
 
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sketchbench import kernels as backends
+from sketchbench.attack.lens import SeenMessage, lens
 from sketchbench.compressor.compressor import At, Compressor
 from sketchbench.compressor.discrete import DiscreteSRHT
 from sketchbench.compressor.message import Layout, byte_limit
@@ -120,7 +121,7 @@ def test_the_lens_shows_what_is_sent(name: str, reference: Kernels) -> None:
         at = At(reference, SEED, 5, TRIALS)
         x = updates(4)[:, 0]
         message, replies = single(compressor, x, at)
-        seen, sent = compressor.lens(message, at, replies)
+        seen, sent = lens(compressor, SeenMessage(message, at, replies))
         variable = torch.tensor(x, dtype=torch.float64, requires_grad=True)
         found = sent(variable)
         if isinstance(compressor, Quantised):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD
-from sketchbench.federated.compressors import UNCOMPRESSED, Arm, check_case, compressor_of
+from sketchbench.federated.compressors import UNCOMPRESSED, CompressionArm, check_case, compressor_of
 from sketchbench.federated.peers import Peer, Peers, Table
 from sketchbench.kernels import load
 from sketchbench.learning.objective.sparse_gradients import SparseGradients
@@ -13,9 +13,15 @@ from sketchbench.sketch.transform import SubsampledHadamard
 
 
 @pytest.mark.parametrize(
-    ("arm", "b"), [(UNCOMPRESSED, 100), (Arm("fiht", 2.0), 50), (Arm("count_sketch", 1.25), 80), (Arm("fiht", 1), 100)]
+    ("arm", "b"),
+    [
+        (UNCOMPRESSED, 100),
+        (CompressionArm("fiht", 2.0), 50),
+        (CompressionArm("count_sketch", 1.25), 80),
+        (CompressionArm("fiht", 1), 100),
+    ],
 )
-def test_sizes(arm: Arm, b: int) -> None:
+def test_sizes(arm: CompressionArm, b: int) -> None:
     recovery, family = compressor_of(arm, 100, 7)
     assert (family.d, family.b) == (100, b)
     assert recovery.k == (100 if arm == UNCOMPRESSED else 7)
@@ -29,13 +35,13 @@ def test_unknown_cases() -> None:
 @pytest.mark.parametrize(
     ("arm", "text"),
     [
-        (Arm("other", 2.0), "arm=other is unknown"),
-        (Arm("fiht", 0.0), "compression=0.0 must be > 0"),
-        (Arm("count_sketch", -2.0), "compression=-2.0 must be > 0"),
-        (Arm("fiht", float("nan")), "compression=nan must be > 0"),
+        (CompressionArm("other", 2.0), "arm=other is unknown"),
+        (CompressionArm("fiht", 0.0), "compression=0.0 must be > 0"),
+        (CompressionArm("count_sketch", -2.0), "compression=-2.0 must be > 0"),
+        (CompressionArm("fiht", float("nan")), "compression=nan must be > 0"),
     ],
 )
-def test_arms_are_checked(arm: Arm, text: str) -> None:
+def test_arms_are_checked(arm: CompressionArm, text: str) -> None:
     with pytest.raises(ValueError, match=text):
         compressor_of(arm, 64, 3)
 

@@ -16,7 +16,7 @@ from torch import nn
 
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD, ServerState
 from sketchbench.federated.decentralised import average_by_gossip, average_by_relaying
-from sketchbench.federated.double_blind import Broadcast, Reply, aggregate, broadcast, receive, respond
+from sketchbench.federated.double_blind import BlindReply, Broadcast, aggregate, broadcast, receive, respond
 from sketchbench.federated.fedavg import FedAvg, FedAvgState
 from sketchbench.federated.fedavg_experiment import FedAvgExperiment, FedAvgProcedure
 from sketchbench.federated.iterative_sketching import IterativeSketching
@@ -206,10 +206,13 @@ def test_replies_that_can_not_be_averaged() -> None:
     steps = message.weights
     for replies, words in (
         ([], "replies: 0 must be at least one"),
-        ([Reply(3, 0, steps), Reply(4, 0, steps)], "samples=0 of client 3 must be >= 1"),
-        ([Reply(3, 2, steps), Reply(4, -2, steps)], "samples=-2 of client 4 must be >= 1"),
-        ([Reply(3, 2, {**steps, "1.weight": steps["1.weight"].T})], r"client 3: 1.weight of shape .2, 5. must have"),
-        ([Reply(3, 2, {"1.bias": steps["1.bias"]})], r"client 3: 1.weight of shape None must have shape .5, 2."),
+        ([BlindReply(3, 0, steps), BlindReply(4, 0, steps)], "samples=0 of client 3 must be >= 1"),
+        ([BlindReply(3, 2, steps), BlindReply(4, -2, steps)], "samples=-2 of client 4 must be >= 1"),
+        (
+            [BlindReply(3, 2, {**steps, "1.weight": steps["1.weight"].T})],
+            r"client 3: 1.weight of shape .2, 5. must have",
+        ),
+        ([BlindReply(3, 2, {"1.bias": steps["1.bias"]})], r"client 3: 1.weight of shape None must have shape .5, 2."),
     ):
         with pytest.raises(ValueError, match=words):
             aggregate(model, replies)

@@ -20,7 +20,7 @@ from sketchbench.federated.frontier import (
     Arm,
     Federation,
     Gradients,
-    Trained,
+    TrainedArm,
     draw_round,
     make_federation,
     train,
@@ -63,7 +63,7 @@ def sensing(layout: Layout, limit: int) -> CompressedSensing:
     return CompressedSensing(layout, limit, family=family, recovery=CountSketchMedian, share=0.02)
 
 
-def change(trained: Trained) -> np.ndarray:
+def change(trained: TrainedArm) -> np.ndarray:
     return np.asarray(trained.w - clients().start)
 
 

@@ -32,7 +32,7 @@ from sketchbench import kernels
 from sketchbench.base import seeds
 from sketchbench.compressor.compressor import Compressor
 from sketchbench.compressor.message import Layout
-from sketchbench.federated.frontier import Arm, Federation, Gradients, Trained, make_federation, train
+from sketchbench.federated.frontier import Arm, Federation, Gradients, TrainedArm, make_federation, train
 from sketchbench.integrations import flower
 from sketchbench.integrations.flower import CompressedFedAvg, CompressUpdates
 from sketchbench.integrations.method import for_layouts
@@ -319,7 +319,7 @@ def slope(w: np.ndarray, place: int, number: int) -> np.ndarray:
     return np.float32(RATE) * federation().network.gradients(w[None], own)[0, 0]
 
 
-def trained(name: str, layout: Layout) -> Trained:
+def trained(name: str, layout: Layout) -> TrainedArm:
     arm = Arm(for_layouts(name, compression(name), SEED)(layout), np.float32([RATE]))
     (done,) = train(federation(), Gradients(SAMPLING), [arm], SEED, rounds=LONG)
     return done

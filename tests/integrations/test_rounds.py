@@ -7,8 +7,9 @@ import pytest
 from integrations.distributed import COMPRESSION
 from integrations.simulated import MESSAGES, STEPS, Simulated
 
+from sketchbench.compressor import traits
 from sketchbench.compressor.compressor import Compressor, Feedback
-from sketchbench.compressor.message import KEY, Layout, Message, Reply
+from sketchbench.compressor.message import Layout, Message, Reply
 from sketchbench.compressor.plain import Plain
 from sketchbench.compressor.power_sgd import PowerSGD
 from sketchbench.compressor.sketched_memory import FetchSGD
@@ -49,9 +50,9 @@ class Messages:
     def round(self, number: int) -> tuple[np.ndarray, int, int]:
         """The step, and the bytes that a client sends and receives."""
         compressor = self.compressor
-        up, down = 0, KEY if compressor.keyed and (compressor.fresh or not number) else 0
+        up, down = 0, traits.key_nbytes(compressor, number)
         reply: Parts = {}
-        for phase in range(compressor.phases):
+        for phase in range(traits.phases(compressor)):
             each = []
             for place in range(CLIENTS):
                 client = self.client(place, number)
@@ -112,7 +113,7 @@ def test_a_server_that_sums_is_seen(name: str, monkeypatch: pytest.MonkeyPatch) 
         reply, memory = answer(compressor, *given)
         return Reply(reply.content * CLIENTS, reply.nbytes), memory
 
-    if messages.compressor.adds_up and not messages.compressor.modular:
+    if messages.compressor.adds_up and not isinstance(messages.compressor, traits.Modular):
         monkeypatch.setattr(Message, "mean", summed)
     else:
         monkeypatch.setattr(type(messages.compressor), "answer", doubled)

@@ -22,7 +22,7 @@ from sketchbench.learning.objective.sparse_gradients import SparseGradients
 from sketchbench.sketch import BlockSparseEmbedding, CountSketch, SubsampledHadamard
 from sketchbench.sketch.recovery import FIHT, CountSketchMedian, Desketch
 from sketchbench.sketch.recovery.control import Nothing
-from sketchbench.task.error_feedback.compressed_sensing import CompressedSensing, ShownRound
+from sketchbench.task.error_feedback.compressed_sensing import CompressedSensingTask, ShownRound
 from sketchbench.task.error_feedback.feedback_bound import FeedbackBound
 from sketchbench.task.error_feedback.feedback_identity import FeedbackIdentity
 from sketchbench.theory.convergence import THEOREMS
@@ -48,7 +48,7 @@ BOUND = FeedbackBound(
     gamma=0.5,
     probes=20,
 )
-TRAINING = CompressedSensing(
+TRAINING = CompressedSensingTask(
     **SHARED,
     family=SubsampledHadamard(1024, 312, signs=False),
     objective=functools.partial(SPARSE, d=1024, clients=20, decay=18.75),
@@ -211,9 +211,9 @@ def test_theorem_1_with_a_step_too_large(monkeypatch: pytest.MonkeyPatch) -> Non
 def the_peer_trains_once() -> Iterator[None]:
     """What is broken here is the algorithm under test; CountSketch beside it knows its rate, k and channel only."""
     made: Kept[str, list[ShownRound]] = Kept(1000)
-    compete = CompressedSensing._compete
+    compete = CompressedSensingTask._compete
 
-    def once(self: CompressedSensing, name: Peer, peers: Peers, number: int) -> list[ShownRound]:
+    def once(self: CompressedSensingTask, name: Peer, peers: Peers, number: int) -> list[ShownRound]:
         if name != "count_sketch":
             return compete(self, name, peers, number)
         algorithm = dataclasses.replace(peers.algorithm, recovery=Nothing(self.k))
@@ -221,7 +221,7 @@ def the_peer_trains_once() -> Iterator[None]:
         return made.of(repr((algorithm, *about)), lambda: compete(self, name, peers, number))
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(CompressedSensing, "_compete", once)
+        patched.setattr(CompressedSensingTask, "_compete", once)
         yield
 
 

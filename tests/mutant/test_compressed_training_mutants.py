@@ -11,7 +11,7 @@ from judging import verdict
 
 from sketchbench.base.course import WHOLE
 from sketchbench.federated.compressed_experiment import CompressedProcedure, Compression
-from sketchbench.federated.compressors import UNCOMPRESSED, Arm
+from sketchbench.federated.compressors import UNCOMPRESSED, CompressionArm
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.tuning import Tuning
 from sketchbench.kernels import load
@@ -60,8 +60,8 @@ def test_the_smallest_entries_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 def lead(*, count_sketch: float, fiht: float, diverging: bool = True) -> str:
     """The verdict of T13-order on 24 trainings of 3 evaluated rounds, with accuracies around these."""
     random = np.random.default_rng(0)
-    arms = {UNCOMPRESSED: 0.9, Arm("fiht", 10): fiht, Arm("count_sketch", 1.1): count_sketch}
-    curves: dict[Arm, list[Curve]] = {}
+    arms = {UNCOMPRESSED: 0.9, CompressionArm("fiht", 10): fiht, CompressionArm("count_sketch", 1.1): count_sketch}
+    curves: dict[CompressionArm, list[Curve]] = {}
     for arm, level in arms.items():
         curves[arm] = []
         for _ in range(SOUND.trials):

@@ -16,7 +16,7 @@ from sketchbench.learning.objective.sparse_gradients import SparseGradients
 from sketchbench.sketch.count_sketch import CountSketch
 from sketchbench.sketch.recovery.fiht import FIHT
 from sketchbench.sketch.transform import SubsampledHadamard
-from sketchbench.task.double_blind.layer_cost import LayerCost, Meter
+from sketchbench.task.double_blind.layer_cost import EntryMeter, LayerCost
 from sketchbench.task.error_feedback.download import Download
 from sketchbench.task.sketches.transform_cost import TransformCost
 
@@ -110,11 +110,11 @@ def test_multiplications_by_hand() -> None:
 def test_multiplications_of_a_dense_sketch(monkeypatch: pytest.MonkeyPatch) -> None:
     """A sketch whose columns have s entries, as a normal one, costs s times as much."""
 
-    def sketch(meter: Meter, x: Any, **options: Any) -> Any:
+    def sketch(meter: EntryMeter, x: Any, **options: Any) -> Any:
         meter.entries += meter.operator.b * x.size
         return meter.operator.sketch(x, **options)
 
-    monkeypatch.setattr(Meter, "sketch", sketch)
+    monkeypatch.setattr(EntryMeter, "sketch", sketch)
     assert "fails" in verdicts("Z15-operations", layers())
 
 

@@ -21,7 +21,7 @@ from sketchbench.measure.row import Row
 from sketchbench.sketch import CountSketch, Family, Gaussian, Identity
 from sketchbench.sketch.transform import SubsampledHadamard
 from sketchbench.task.compressors import leakage_limits
-from sketchbench.task.compressors.leakage_limits import Condition, LeakageLimits, Training
+from sketchbench.task.compressors.leakage_limits import Condition, LeakageLimits, LimitsTraining
 from sketchbench.task.sketches.spectrum import Spectrum
 from sketchbench.theory import leakage
 from sketchbench.theory.known import Known
@@ -154,7 +154,7 @@ MOVING = LeakageLimits(
     model=functools.partial(mlp, hidden=[50]),
     attacks=StackedAttacks(steps=40, starts=1, stages=4, rounds=4, pixel_rate=0.03, prior_rate=0.2),
     conditions={"8 messages, moving weights": Condition(batch=8, rounds=8, moving=True)},
-    training=Training(images=50, rate=1.0),
+    training=LimitsTraining(images=50, rate=1.0),
     local_rate=0.1,
     least=3.0,
     choosing=2,

@@ -18,13 +18,13 @@ from sketchbench.learning.model import sketched
 from sketchbench.learning.model.networks import mlp
 from sketchbench.sketch import CountSketch
 from sketchbench.task.double_blind import sketched_layers
-from sketchbench.task.double_blind.sketched_layers import SketchedLayers
+from sketchbench.task.double_blind.sketched_layers import SketchedLayersTask
 from sketchbench.task.double_blind.training import Judging, Training
 
 
 def layers(family: type[CountSketch]) -> set[str]:
     """The verdicts of Z5."""
-    return verdicts("Z5", SketchedLayers(**shared(family(24, 8), 3), batch=4, outputs=6).run())
+    return verdicts("Z5", SketchedLayersTask(**shared(family(24, 8), 3), batch=4, outputs=6).run())
 
 
 def test_sound_layers() -> None:

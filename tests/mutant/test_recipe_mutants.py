@@ -16,7 +16,7 @@ from sketchbench.measure.row import Row
 from sketchbench.sketch import BlockSparseEmbedding, CountSketch, SubsampledHadamard
 from sketchbench.sketch.recovery import FIHT, CountSketchMedian
 from sketchbench.task.double_blind.weight_sketch import WeightSketch
-from sketchbench.task.error_feedback.compressed_sensing import CompressedSensing
+from sketchbench.task.error_feedback.compressed_sensing import CompressedSensingTask
 from sketchbench.task.recovery.reconstruction import Reconstruction
 from sketchbench.theory.known import Known
 
@@ -110,7 +110,7 @@ def test_tuning(cost: float, expected: str) -> None:
 
 def test_the_price_of_compression() -> None:
     """The last loss less that of the uncompressed runs, of the same task."""
-    rows = CompressedSensing(
+    rows = CompressedSensingTask(
         **shared(SubsampledHadamard(256, 64, signs=False), 3),
         recovery=partial(FIHT, stopping="paper", support="padded"),
         objective=partial(SparseGradients, d=256, clients=4, decay=4.7),

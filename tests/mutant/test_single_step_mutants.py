@@ -12,7 +12,7 @@ from sketchbench.task.convergence.convergence.one_round import OneRound
 from sketchbench.task.convergence.convergence.prescribed import Prescribed
 
 from sketchbench.federated import iterative_sketching
-from sketchbench.federated.sampled import Sampled
+from sketchbench.federated.sampled import SampledEstimates
 from sketchbench.kernels import load
 from sketchbench.learning.objective.logistic import Logistic
 from sketchbench.learning.objective.quadratic import Quadratic
@@ -180,8 +180,8 @@ def test_sampled_gradients_are_unbiased() -> None:
     w = np.full((4000, 2, objective.d), 0.1)
     exact = objective.gradients(w[:1])[0]
     random = np.random.default_rng(0)
-    np.testing.assert_allclose(Sampled(objective, random, 1.0, 1.0)(w[:1])[0], exact, rtol=1e-12)
-    drawn = Sampled(objective, random, 0.5, 0.5)(w)
+    np.testing.assert_allclose(SampledEstimates(objective, random, 1.0, 1.0)(w[:1])[0], exact, rtol=1e-12)
+    drawn = SampledEstimates(objective, random, 0.5, 0.5)(w)
     assert ((drawn != 0).any(axis=-1).sum(axis=1) == 1).all()
     error = abs(drawn.mean(axis=0) - exact) / (drawn.std(axis=0) / len(w) ** 0.5)
     assert error.max() < 5.5

@@ -12,7 +12,7 @@ from sketchbench.sketch.count_sketch import CountSketch
 from sketchbench.sketch.recovery.count_sketch import CountSketchMedian
 from sketchbench.sketch.recovery.fiht import FIHT
 from sketchbench.sketch.sparse import BlockSparseEmbedding
-from sketchbench.task.double_blind.sketched_layers import SketchedLayers
+from sketchbench.task.double_blind.sketched_layers import SketchedLayersTask
 from sketchbench.task.double_blind.weight_sketch import WeightSketch
 from sketchbench.task.privacy.privacy_accounting import PrivacyAccounting
 from sketchbench.task.recovery.padding import Padding
@@ -53,7 +53,7 @@ SETTINGS: dict[Any, dict[str, Any]] = {
         "delta": 1e-5,
         "epsilons": [],
     },
-    SketchedLayers: {"batch": 2, "outputs": 3},
+    SketchedLayersTask: {"batch": 2, "outputs": 3},
     Spectrum: {},
     Tails: {"pairs": ["flat"], "deltas": [0.1], "points": 2},
     WeightSketch: {"cases": ["centred"], "outputs": 2, "features": 2},
@@ -92,8 +92,8 @@ WRONG = [
     (InnerProducts, {"family": CountSketch(1, 1)}, "inner products of two columns need d >= 2, not d=1"),
     (Isometry, {"k": 17}, "number of nonzeros k=17 must satisfy k <= d=16"),
     (Padding, {"recovery": CountSketchMedian}, "task padding needs a recovery with a `support`: FIHT or IHT"),
-    (SketchedLayers, {"batch": 1}, "batch=1 must be >= 2"),
-    (SketchedLayers, {"family": CountSketch(18, 8)}, "d=18 must be a multiple of 4, the pixels of a filter"),
+    (SketchedLayersTask, {"batch": 1}, "batch=1 must be >= 2"),
+    (SketchedLayersTask, {"family": CountSketch(18, 8)}, "d=18 must be a multiple of 4, the pixels of a filter"),
     (Spectrum, {"known": Known()}, "the sketch's config needs a spectrum under `theory`"),
     (Spectrum, {"family": BlockSparseEmbedding(4, 8, 2)}, "sketch size b=8 must be <= d=4 for Rᵀ to have b singular"),
     (Tails, {"points": -1}, "points=-1 must be >= 0"),

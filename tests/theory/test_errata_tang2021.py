@@ -13,7 +13,7 @@ from sketchbench.learning.objective.sparse_gradients import SparseGradients
 from sketchbench.sketch.identity import Identity
 from sketchbench.sketch.recovery.fiht import FIHT
 from sketchbench.sketch.transform import SubsampledHadamard
-from sketchbench.theory.compressed_sensing import Setting, sparsity_limit
+from sketchbench.theory.compressed_sensing import SensingSetting, sparsity_limit
 
 NUMPY = load("numpy")
 RELATIVE = 1e-12  # the error of a few sums in float64, and more
@@ -113,7 +113,7 @@ def printed_bound_at_d_1(rounds: int) -> float:
     """Theorem 1 for that f from its minimum: C_n = 1, C_s and G² as small as may be, and γ = 1/2, which (7) allows."""
     tiny = 1e-9
     assert sparsity_limit(1, 1, tiny, 0.5 + 1e-8) >= 1  # sp of a number is 1
-    setting = Setting(
+    setting = SensingSetting(
         smoothness=1.0,
         gap=0.0,
         squared_distance=0.0,

@@ -61,10 +61,10 @@ def test_rows_that_padding_is_cut_from() -> None:
         leakage.hadamard_spectrum(d=12, b=4)
 
 
-def constants(theta_1: float, ratio: float, excess: float, gammas: tuple[float, float]) -> leakage.Constants:
+def constants(theta_1: float, ratio: float, excess: float, gammas: tuple[float, float]) -> leakage.LeakageConstants:
     theta_2 = theta_1 * ratio
     values = (theta_1, theta_2, theta_2 * excess, *gammas)
-    return leakage.Constants(*(np.array([value]) for value in values))
+    return leakage.LeakageConstants(*(np.array([value]) for value in values))
 
 
 POSITIVE = st.floats(1e-3, 1e3)

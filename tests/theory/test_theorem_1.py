@@ -2,10 +2,10 @@
 
 import pytest
 
-from sketchbench.theory.compressed_sensing import Setting, sparsity_limit
+from sketchbench.theory.compressed_sensing import SensingSetting, sparsity_limit
 
 
-def setting(**change: float) -> Setting:
+def setting(**change: float) -> SensingSetting:
     values = {
         "smoothness": 2.0,
         "gap": 3.0,
@@ -18,7 +18,7 @@ def setting(**change: float) -> Setting:
         "gamma": 0.5,
         "rounds": 400,
     }
-    return Setting(**{**values, **change})  # type: ignore[arg-type]
+    return SensingSetting(**{**values, **change})  # type: ignore[arg-type]
 
 
 def test_the_bounds() -> None:

@@ -106,7 +106,7 @@ CALLS: dict[str, Call] = {
     "descent.printed": (descent.printed, {"constants": fixed(descent.Rippled.constants), "eta": positive(0.1)}),
     "descent.proven": (descent.proven, {"constants": fixed(descent.Rippled.constants), "eta": positive(0.1)}),
     "descent.Constants": (
-        descent.Constants,
+        descent.DescentConstants,
         {
             "c": among(0.0625, -1.0, 9.0, math.nan, None),
             "d": positive(1.0),
@@ -260,7 +260,7 @@ CALLS: dict[str, Call] = {
         },
     ),
     "Constants": (
-        leakage.Constants,
+        leakage.LeakageConstants,
         {
             "theta_1": array(V, 9 * V),
             "theta_2": array(V, V / 9, -V),

@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench.base.parameters import Checked, Range, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Range
 from sketchbench.learning.dataset.arrays import check_array, check_range
 
 log = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ class Dataset(Checked):
     """
 
     label: str
-    classes: Several
+    classes: AtLeastTwo
     white: Annotated[int, Range(1, 255)]
     train: Split
     test: Split

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Count, NonNegative, Probability, Several, checked
+from sketchbench.base.parameters import AtLeastTwo, Count, NonNegative, Probability, checked
 from sketchbench.learning.dataset.dataset import Dataset, Split
 
 SHAPES = {"mnist": (1, 28, 28), "cifar10": (3, 32, 32), "lfw": (3, 64, 47)}
@@ -17,7 +17,7 @@ def load(
     like: Literal["mnist", "cifar10", "lfw"] = "mnist",
     train: Count = 1000,
     test: Count = 500,
-    classes: Several = 10,
+    classes: AtLeastTwo = 10,
     noise: NonNegative = 0.1,
     minority: Probability | None = None,
     seed: int = 0,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import nn
 
-from sketchbench.base.parameters import Count, Positive, Several, checked
+from sketchbench.base.parameters import AtLeastTwo, Count, Positive, checked
 from sketchbench.learning.model.sketched import SketchedConv2d, SketchedLinear, resize
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.identity import Identity
@@ -19,7 +19,7 @@ MakeModel = Callable[..., nn.Module]  # a config of conf/model makes this functi
 
 @checked
 def mlp(
-    shape: Shape, classes: Several, family: Family | None = None, hidden: Sequence[Count] = (200, 200)
+    shape: Shape, classes: AtLeastTwo, family: Family | None = None, hidden: Sequence[Count] = (200, 200)
 ) -> nn.Sequential:
     """A perceptron: dense layers of `hidden` units with ReLU, then scores; 199,210 parameters for MNIST."""
     return nn.Sequential(nn.Flatten(), *_perceptron(shape[0] * shape[1] * shape[2], hidden, classes, family))
@@ -28,7 +28,7 @@ def mlp(
 @checked
 def cnn(
     shape: Shape,
-    classes: Several,
+    classes: AtLeastTwo,
     family: Family | None = None,
     *,
     filters: Sequence[Count],
@@ -70,7 +70,7 @@ def cnn(
 @checked
 def sigmoid_cnn(
     shape: Shape,
-    classes: Several,
+    classes: AtLeastTwo,
     family: Family | None = None,
     *,
     filters: Sequence[Count],
@@ -102,7 +102,7 @@ def sigmoid_cnn(
 @checked
 def strided_cnn(
     shape: Shape,
-    classes: Several,
+    classes: AtLeastTwo,
     family: Family | None = None,
     *,
     filters: Sequence[Count],

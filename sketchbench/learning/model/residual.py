@@ -4,7 +4,7 @@ from typing import Annotated
 
 from torch import Tensor, nn
 
-from sketchbench.base.parameters import Natural, Range, Several, checked
+from sketchbench.base.parameters import AtLeastTwo, Natural, Range, checked
 from sketchbench.learning.model.networks import Shape
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.identity import Identity
@@ -32,7 +32,7 @@ class Block(nn.Module):
 
 @checked
 def residual(
-    shape: Shape, classes: Several, family: Family | None = None, blocks: Natural = 8, dropout: Dropout = 0.5
+    shape: Shape, classes: AtLeastTwo, family: Family | None = None, blocks: Natural = 8, dropout: Dropout = 0.5
 ) -> nn.Sequential:
     """A residual network with 668,426 parameters for 3 channels and 10 classes; a unit is dropped with probability
     `dropout`. The gradients of this network are sketched, not its layers, so the family is None or Identity. Raises

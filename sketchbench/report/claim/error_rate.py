@@ -25,7 +25,7 @@ class Part(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Levels:
+class ErrorLevels:
     """The error rate of each comparison of a run: of the studies with few trials, and of all others."""
 
     total: float
@@ -56,7 +56,7 @@ class ErrorRate:
     weight: float = 0.0
     studies: frozenset[str] = frozenset()
 
-    def levels(self, families: Iterable[Mapping[str, int]]) -> Levels:
+    def levels(self, families: Iterable[Mapping[str, int]]) -> ErrorLevels:
         """The error rates of comparisons, given how many there are of each study, in each family.
 
         Claims, negative controls and near misses are three families. Each has the total for itself, and all have the
@@ -70,7 +70,7 @@ class ErrorRate:
             for family in families
         ]
         few, others = (max(column, default=0) for column in zip(*counts, strict=True)) if counts else (0, 0)
-        return Levels(
+        return ErrorLevels(
             self.total,
             Part(few, self.total * self.weight / max(few, 1)),
             Part(others, self.total * (1 - self.weight) / max(others, 1)),

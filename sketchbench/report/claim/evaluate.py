@@ -12,9 +12,9 @@ from sketchbench.report.claim import judging
 from sketchbench.report.claim.claims import NOTHING, Claim, ClaimError
 from sketchbench.report.claim.control import KINDS, NegativeControl
 from sketchbench.report.claim.criteria import Verdict
-from sketchbench.report.claim.error_rate import ErrorRate, Levels
+from sketchbench.report.claim.error_rate import ErrorLevels, ErrorRate
 from sketchbench.report.claim.gate import apply_gate
-from sketchbench.report.claim.judging import Judgement, Measured, Selection, compare, decide
+from sketchbench.report.claim.judging import CheckedRows, Judgement, Measured, compare, decide
 from sketchbench.report.claim.rerun import chance_of_another
 
 
@@ -30,7 +30,7 @@ def evaluate(
     takes: Mapping[str, str] | None = None,
     own: Mapping[str, Collection[str]] | None = None,
     only_own: bool = False,
-) -> tuple[pd.DataFrame, Levels]:
+) -> tuple[pd.DataFrame, ErrorLevels]:
     """Judge all claims, with simultaneous intervals.
 
     Arguments:
@@ -123,8 +123,8 @@ class _Pass(NamedTuple):
     """
 
     labels: dict[str, str]
-    selected: dict[str, list[Selection]]
-    against: dict[str, dict[str, list[Selection]]]
+    selected: dict[str, list[CheckedRows]]
+    against: dict[str, dict[str, list[CheckedRows]]]
     sizes: tuple[Counter[str], ...]
     idle: str
 

@@ -26,7 +26,7 @@ from sketchbench.report.frontier.advise import (
 )
 from sketchbench.report.frontier.cells import COUNTS, MEANINGS, MEASURED, SUMS, read
 from sketchbench.report.site import figures
-from sketchbench.report.site.lists import Column, Kind, listing
+from sketchbench.report.site.lists import Kind, ListColumn, listing
 from sketchbench.report.site.page import Asset, Page
 from sketchbench.report.site.verdicts import badge, claim_files, escape, link, number, prose
 
@@ -277,15 +277,15 @@ def _verdict(row: Mapping[Any, Any]) -> str:
     return f"{badge(row['verdict'])} ({number(row['statistic'])} {interval}; {row['scale']})"
 
 
-def columns(measured: pd.DataFrame) -> list[Column]:
+def columns(measured: pd.DataFrame) -> list[ListColumn]:
     names = [name for name in MEANINGS if name not in ("method", "refused") and measured[name].notna().any()]
-    return [*(_column(name) for name in names), Column("scale", "scale", "size of the run: quick or paper")]
+    return [*(_column(name) for name in names), ListColumn("scale", "scale", "size of the run: quick or paper")]
 
 
-def _column(name: str) -> Column:
+def _column(name: str) -> ListColumn:
     kind: Kind = "number" if name in NUMBERS else "text"
     more = "; intervals hold at once" if name in MEASURED else ""
-    return Column(name, name.replace("_", " "), f"{MEANINGS[name]}{more}", kind)
+    return ListColumn(name, name.replace("_", " "), f"{MEANINGS[name]}{more}", kind)
 
 
 def _rows(measured: pd.DataFrame) -> list[dict[str, Any]]:

@@ -48,7 +48,7 @@ APART = ("kernels", "seed")  # of the whole plan; what is remembered serves all 
 THEORY = tuple(part.name for part in fields(Known))
 
 
-class Composed(NamedTuple):
+class ComposedConfig(NamedTuple):
     """A resolved config, with the keys that decide the outcome and no others, and the label of its method."""
 
     config: dict[str, Any]
@@ -95,7 +95,7 @@ class Composer:
             with suppress(OSError):
                 write_text(self._memory, f"{_sha256(self._digest + text)}\n{text}")
 
-    def resolved(self, overrides: tuple[str, ...], values: Mapping[str, Any], place: str) -> Composed:
+    def resolved(self, overrides: tuple[str, ...], values: Mapping[str, Any], place: str) -> ComposedConfig:
         """The resolved config that Hydra composes of overrides, with further values by dotted key. Raises ConfigError,
         in one line, which begins with `place` for an unknown key of `values`."""
         apart = {key: values[key] for key in APART if key in values}
@@ -113,7 +113,7 @@ class Composer:
                     raise ConfigError(f"{place}: {key}: {str(error).splitlines()[0]}{suggestion}") from None
             self._composed[question] = json.loads(json.dumps(frozen(config)))  # as it is read from the memory
         composed, label = self._composed[question]
-        return Composed({**composed, **apart}, label)
+        return ComposedConfig({**composed, **apart}, label)
 
     def _base(self, overrides: tuple[str, ...]) -> "DictConfig":
         """A copy of the config that Hydra composes of overrides; pickle makes it in a fifth of the time of `copy`.
@@ -245,7 +245,7 @@ def load_part(kind: str, name: str, conf: Path = CONF, folder: Path | None = Non
         raise ValueError(f"{str(error).splitlines()[0]}; it must map _target_ and parameters to values") from None
 
 
-def frozen(config: "DictConfig") -> Composed:
+def frozen(config: "DictConfig") -> ComposedConfig:
     """The part of a composed config that decides the outcome, resolved.
 
     Keys are in alphabetical order, as in the file of a job, since a task may go by their order. `kernels=auto` becomes
@@ -283,7 +283,7 @@ def frozen(config: "DictConfig") -> Composed:
         if kind in SENSING:
             kept |= {"d": resolved.get("d"), "b": method.get("size") or resolved.get("b")}
         label = method.get("label", method["name"])
-    return Composed(_in_order(kept), label)
+    return ComposedConfig(_in_order(kept), label)
 
 
 def _in_order(part: Any) -> Any:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench.measure.dependence import Scale, Strongest, products, scale_of, strongest
+from sketchbench.measure.dependence import Standardisation, Strongest, products, scale_of, strongest
 from sketchbench.sketch.contract.probes import Floats, Subject
 
 ROWS, COLUMNS = 6, 12  # the largest part of an operator whose features are compared
@@ -49,7 +49,7 @@ class Independence:
 
     subject: Subject
     trials: int
-    scale: Scale = field(init=False)
+    scale: Standardisation = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", scale_of(self._raw(self.subject.key ^ MASK, 2 * self.trials, 0)))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sketchbench.kernels import Array
 from sketchbench.sketch.operator import Sketch
-from sketchbench.sketch.recovery.iterative import Iterate, Iterative, Point, Signals, minus, take
+from sketchbench.sketch.recovery.iterative import Iterate, Iterative, Signals, SparseSums, minus, take
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,11 @@ class FIHT(Iterative):
         step = signals.length(inner(slope, slope), inner(rise, rise))
         return Iterate(at, values + step * slope, phi.kernels.add_to_scaled(residual, -step, rise))
 
-    def _point(self, phi: Sketch, signals: Signals, g: Iterate) -> Point:
+    def _point(self, phi: Sketch, signals: Signals, g: Iterate) -> SparseSums:
         """w = g + tau (g - before), where `before` is the last iterate and tau minimises ‖y - Φw‖₂."""
         kernels, before = phi.kernels, signals.g
         fall = minus(phi, g.residual, before.residual)  # Φ(before - g)
         tau = -signals.length(kernels.inner(g.residual, fall), kernels.inner(fall, fall))
         values, others = (1 + tau) * g.values, -tau * before.values
         kernels.move_shared(g.at, values, before.at, others)
-        return Point(((g.at, values), (before.at, others)), kernels.add_to_scaled(g.residual, tau, fall))
+        return SparseSums(((g.at, values), (before.at, others)), kernels.add_to_scaled(g.residual, tau, fall))

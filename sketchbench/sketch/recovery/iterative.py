@@ -28,17 +28,17 @@ class Iterate(NamedTuple):
     residual: Array
 
 
-class Point(NamedTuple):
+class SparseSums(NamedTuple):
     """N vectors w, each a sum of sparse vectors with disjoint supports.
     `terms`: for each sparse vector, indices, int32 (N, k), and values (N, k); `residual`: y - Φw (N, b)."""
 
     terms: tuple[tuple[Array, Array], ...]
     residual: Array
 
-    def rows(self, mask: Array) -> "Point":
+    def rows(self, mask: Array) -> "SparseSums":
         """The vectors of a mask, booleans (N,)."""
         terms = tuple((at[mask], values[mask]) for at, values in self.terms)
-        return Point(terms, self.residual[mask])
+        return SparseSums(terms, self.residual[mask])
 
 
 class Signals(NamedTuple):
@@ -50,7 +50,7 @@ class Signals(NamedTuple):
     y: Array
     energy: Array
     g: Iterate
-    w: Point
+    w: SparseSums
     norms: Array
 
     def rows(self, mask: Array) -> "Signals":
@@ -102,7 +102,7 @@ class Iterative(Recovery):
         estimate = phi.desketch(y, check_finite=False)
         small = SMALL * (inner(estimate, estimate) ** 0.5 if self.stopping == "relative" else xp.ones(count))
         g = self._keep(phi, y, estimate, domain)
-        w = Point(((g.at, g.values),), g.residual)
+        w = SparseSums(((g.at, g.values),), g.residual)
         signals = Signals(xp.arange(count), y, inner(y, y), g, w, self._norms(phi, w))
         for s in range(self.iterations):
             g = self._next(phi, signals, domain)
@@ -128,7 +128,7 @@ class Iterative(Recovery):
         """One iteration puts the norms of tiny signals below the paper's threshold."""
         return self if self.stopping == "relative" else replace(self, iterations=1)
 
-    def _norms(self, phi: Sketch, w: Point) -> Array:
+    def _norms(self, phi: Sketch, w: SparseSums) -> Array:
         """The norms of the stopping rules, as a column (N, 1)."""
         parts = [w.residual] if self.stopping == "residual" else [values for _, values in w.terms]
         squared: Array = sum(phi.kernels.inner(part, part) for part in parts)
@@ -144,9 +144,9 @@ class Iterative(Recovery):
         """The next iterate, with nonzeros among the first `domain` coordinates. `phi` is Φ on its padded domain of n
         coordinates, with a workspace. `signals.w`, the point after the last iterates, may be overwritten."""
 
-    def _point(self, phi: Sketch, signals: Signals, g: Iterate) -> Point:
+    def _point(self, phi: Sketch, signals: Signals, g: Iterate) -> SparseSums:
         """The starting point of the next step, g unless overridden. It may overwrite `signals.g`, the last iterate."""
-        return Point(((g.at, g.values),), g.residual)
+        return SparseSums(((g.at, g.values),), g.residual)
 
 
 def iterate_at(phi: Sketch, y: Array, at: Array, values: Array) -> Iterate:

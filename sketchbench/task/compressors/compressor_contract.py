@@ -10,10 +10,10 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, Natural, NonEmptyList, Positive, Range, Several
-from sketchbench.compressor import contract
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, Natural, NonEmptyList, Positive, Range
+from sketchbench.compressor import contract, traits
 from sketchbench.compressor.compressor import MakeCompressor
-from sketchbench.compressor.contract import Subject, Values
+from sketchbench.compressor.contract import CompressorSubject, Values
 from sketchbench.compressor.message import WORD, Layout, byte_limit
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row, Value
@@ -42,14 +42,14 @@ class Budget(Checked):
             each of APPLICATIONS uses in a trial. They limit draws and trials, but to no fewer than 2.
     """
 
-    draws: Several
-    vectors: Several
-    trials: Several
-    clients: Several
+    draws: AtLeastTwo
+    vectors: AtLeastTwo
+    trials: AtLeastTwo
+    clients: AtLeastTwo
     rounds: Count
     entries: Positive
 
-    def within(self, subject: Subject) -> "Budget":
+    def within(self, subject: CompressorSubject) -> "Budget":
         """The budget of one compressor, whose size limits draws and trials."""
         most = int(self.entries / (subject.compressor.layout.d * max(1, subject.compressor.limit // WORD)))
         trials = min(self.trials, most // APPLICATIONS)
@@ -127,37 +127,37 @@ class CompressorContract(Checked):
         furthest = [max(several, key=lambda one: one.score) for several in means.values()]
         return [*(_count(*item) for item in events.items()), *(one.row.mean(one.values) for one in furthest)]
 
-    def _subject(self, layout: Layout, compression: float) -> Subject:
+    def _subject(self, layout: Layout, compression: float) -> CompressorSubject:
         made = self.compressor(layout=layout, limit=byte_limit(layout, compression))
         seed = seeds.key(self.seed, task="compressor contract", compression=f"{compression:g}", d=layout.d)
-        return Subject(made, self.kernels, seed)
+        return CompressorSubject(made, self.kernels, seed)
 
-    def _events(self, subject: Subject, budget: Budget, keyed: bool) -> Iterator[tuple[str, Values]]:
+    def _events(self, subject: CompressorSubject, budget: Budget, keyed: bool) -> Iterator[tuple[str, Values]]:
         """The counted quantities, with their values in each trial, in units of the allowance."""
         compressor, clients, number = subject.compressor, budget.clients, budget.rounds
         rounds = contract.play_rounds(subject, budget.trials, clients, number)
-        if compressor.feedback != "none" and compressor.conserves:
+        if compressor.feedback != "none" and traits.conserves(compressor):
             yield "feedback", contract.lost_share(subject, rounds) / self.tolerance
         distance = contract.step_distance(subject, rounds, clients, number) / self.tolerance
         if compressor.adds_up:
             yield "summed", distance
-        else:
+        elif contract.denies_sums(compressor):
             yield "not_summed", (distance <= 1) / EVENT
         sizes = contract.message_sizes(subject, rounds, clients, number)
         yield "bytes", sizes.sent / compressor.limit
         yield "bytes_up", sizes.up / EVENT
         yield "bytes_down", sizes.down / EVENT
         yield "sameness", contract.detect_changes(subject, budget.trials, clients) / EVENT
-        if compressor.keyed and keyed:
+        if traits.keyed(compressor) and keyed:
             renewal, neighbours = contract.check_renewal(subject, budget.trials)
             yield "renewal", renewal / EVENT
             yield "neighbours", neighbours / EVENT
-        if compressor.scales:
+        if traits.scales(compressor):
             yield "unit", contract.scale_distance(subject, budget.trials, clients, number) / self.tolerance
         yield "refusal", contract.detect_traces(subject, rounds, clients, number) / EVENT
         yield "restart", contract.detect_silence(subject, budget.trials, clients, PATIENCE) / EVENT
 
-    def _biases(self, subject: Subject, draws: int) -> Iterator[Candidate]:
+    def _biases(self, subject: CompressorSubject, draws: int) -> Iterator[Candidate]:
         """The deviations of the mean of C(x). `entry` needs all draws: a compressor may seldom send an entry."""
         if not subject.compressor.unbiased or draws < FEW:
             return
@@ -167,9 +167,9 @@ class CompressorContract(Checked):
                 yield Candidate(one.score, Row(name, exact=0.0), one.values)
 
 
-def _losses(subject: Subject, count: int) -> Iterator[Candidate]:
+def _losses(subject: CompressorSubject, count: int) -> Iterator[Candidate]:
     """The losses of vectors of each kind; the first half of the vectors gives the score."""
-    contraction = subject.compressor.contraction
+    contraction = traits.contraction(subject.compressor)
     if contraction is None:
         return
     bound = 1 - contraction + ROUNDING

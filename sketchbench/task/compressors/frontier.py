@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sketchbench.base.course import Course
-from sketchbench.base.parameters import Checked, NonEmptyList, Positive, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, NonEmptyList, Positive
 from sketchbench.compressor.budget import at_budget
 from sketchbench.compressor.compressor import Compressor, MakeCompressor
+from sketchbench.compressor.traits import Modular
 from sketchbench.federated.frontier import refusal
 from sketchbench.federated.paired import Pair, PairedTrainings, RateChoice, Reached, RecordPrivacy, Rounds, Setting
 from sketchbench.kernels import Kernels
@@ -103,7 +104,7 @@ class Frontier(Checked):
     privacy: RecordPrivacy
     tuning: RateChoice
     judging: FrontierJudging
-    trials: Several
+    trials: AtLeastTwo
 
     def run(self) -> list[Row]:
         """Train; return the rows of each setting.
@@ -130,7 +131,7 @@ class Frontier(Checked):
             pairs |= trainings.pairs(group, compressor)
             reference = pairs.get(Setting(self.privacy.case))
             for setting in group:
-                own = {"accountant": "rdp"} if setting.distributed and compressor.modular else {}
+                own = {"accountant": "rdp"} if setting.distributed and isinstance(compressor, Modular) else {}
                 found = self._rows(setting, pairs[setting], reference and reference.plain)
                 rows += [row.replace(**own) for row in found]
                 local = pairs.get(setting._replace(distributed=False))
@@ -149,7 +150,7 @@ class Frontier(Checked):
 
     def _refusal(self, trainings: PairedTrainings, setting: Setting, compressor: Compressor) -> str:
         """The reason why the compressor can't be used in a setting; "" if it can."""
-        if setting.distributed and not (compressor.linear or compressor.modular):
+        if setting.distributed and not (compressor.linear or isinstance(compressor, Modular)):
             return f"{type(compressor).__name__} is not linear: the sum of its messages is no function of the noisy sum"
         return refusal(compressor, trainings.clients(setting.case, [0]))
 

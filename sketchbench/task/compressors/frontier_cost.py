@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, NonEmptyList, Positive, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonEmptyList, Positive
 from sketchbench.compressor.budget import at_budget
 from sketchbench.compressor.compressor import At, Compressor, MakeCompressor, Memory
 from sketchbench.compressor.message import Layout, byte_limit
@@ -54,7 +54,7 @@ class FrontierCost(Checked):
     layers: NonEmptyList[Count]  # numbers of inputs, hidden units and classes of the perceptron
     clients: Count  # of a round
     batch: Count  # records in the batch of a client
-    trials: Several  # the number of timed rounds, after one that is not timed
+    trials: AtLeastTwo  # the number of timed rounds, after one that is not timed
 
     def run(self) -> list[Row]:
         layout = _perceptron(self.layers)

@@ -9,14 +9,16 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench.attack.compressed_message import PLACES, VICTIM, Place, Rounds, Sight, Unseen
+from sketchbench.attack.compressed_message import PLACES, VICTIM, Place, Sight, WatchedRounds
 from sketchbench.attack.dense_networks import DenseNetworks
+from sketchbench.attack.lens import Unseen
 from sketchbench.attack.message_property import MessageProperty, Observation, Updates
 from sketchbench.attack.message_scene import Scene, draw_networks, draw_scene, pixels
 from sketchbench.attack.stacked_inversion import CLASS_MEAN, Kind, StackedAttacks, Target
 from sketchbench.base import seeds
 from sketchbench.base.kept import Kept
-from sketchbench.base.parameters import Checked, Count, Natural, NonEmptyList, Positive, Probability, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, Natural, NonEmptyList, Positive, Probability
+from sketchbench.compressor import traits
 from sketchbench.compressor.budget import at_budget
 from sketchbench.compressor.compressor import At, Compressor, MakeCompressor
 from sketchbench.compressor.message import Layout, byte_limit
@@ -118,13 +120,13 @@ class FrontierLeakage(Checked):
     seed: int
     dataset: MakeDataset
     model: MakeModel
-    clients: Several
+    clients: AtLeastTwo
     attacks: StackedAttacks
     inference: MessageProperty
     judging: LeakageJudging
     rounds: dict[str, list[Count]]  # by place, the numbers of observed rounds, ascending from 1
-    choosing: Several  # trials that choose the attack
-    trials: Several  # judged trials
+    choosing: AtLeastTwo  # trials that choose the attack
+    trials: AtLeastTwo  # judged trials
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -182,7 +184,7 @@ class FrontierLeakage(Checked):
         yield from self._pictures({"case": "original"}, pixels(scene.images[self._judged, VICTIM]))
         watched, rows = self._watch(scene, compressor), dict[Place, list[Row]]()
         for place in PLACES:
-            if place == "eavesdropper" and not compressor.keyed:  # without a key it knows as much as the server
+            if place == "eavesdropper" and not traits.keyed(compressor):  # it knows as much as the server
                 rows[place] = [row.replace(case=place) for row in rows["server"] if row["quantity"] != "picture"]
             else:
                 try:
@@ -191,7 +193,7 @@ class FrontierLeakage(Checked):
                     rows[place] = [Row("psnr", case=place).without_number("refused", str(reason))]
             yield from rows[place]
 
-    def _place_rows(self, compressor: Compressor, watched: Rounds, place: Place, control: int) -> Iterator[Row]:
+    def _place_rows(self, compressor: Compressor, watched: WatchedRounds, place: Place, control: int) -> Iterator[Row]:
         """The rows of one place, from the first round to the last."""
         until = np.full(self.trials, np.inf)
         found, seen, done = None, 0, False
@@ -217,12 +219,12 @@ class FrontierLeakage(Checked):
 
     def _networks(self, networks: DenseNetworks, compressor: Compressor, at: At) -> DenseNetworks:
         """The networks that compute a round's gradients: the same object if the compressor projects nothing."""
-        projections = compressor.projections(at)
+        projections = traits.projections(compressor, at)
         if all(one is None for one in projections):
             return networks
         return networks.with_projections(projections, self.kernels)
 
-    def _watch(self, scene: Scene, compressor: Compressor) -> Rounds:
+    def _watch(self, scene: Scene, compressor: Compressor) -> WatchedRounds:
         made: dict[int, Array] = {}  # once if nothing is projected
 
         def updates(at: At) -> Array:
@@ -233,7 +235,7 @@ class FrontierLeakage(Checked):
                 made[0] = self.kernels.asarray(scene.updates(networks))
             return made[0]
 
-        return Rounds(compressor, self._at("round", len(scene.images)), updates)
+        return WatchedRounds(compressor, self._at("round", len(scene.images)), updates)
 
     def _target(self, scene: Scene, compressor: Compressor, sights: list[Sight]) -> Target:
         networks = [self._networks(scene.networks, compressor, sight.at) for sight in sights]

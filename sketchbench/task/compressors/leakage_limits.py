@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
-from sketchbench.attack.compressed_message import VICTIM, Rounds
+from sketchbench.attack.compressed_message import VICTIM, WatchedRounds
 from sketchbench.attack.dense_networks import DenseNetworks, DrawnBatch, LocalSteps
+from sketchbench.attack.lens import Unseen
 from sketchbench.attack.message_scene import Scene, draw_further, draw_scene
 from sketchbench.attack.stacked_inversion import CLASS_MEAN, Kind, StackedAttacks, Target
 from sketchbench.base import seeds
 from sketchbench.base.kept import Kept
-from sketchbench.base.parameters import Checked, Count, Natural, Positive, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, Natural, Positive
 from sketchbench.compressor.compressor import At, MakeCompressor
 from sketchbench.compressor.message import byte_limit
 from sketchbench.kernels import Kernels
@@ -90,14 +91,14 @@ class Condition(Checked):
 
 
 @dataclass(frozen=True)
-class Training(Checked):
+class LimitsTraining(Checked):
     """The training of networks before the attack, by gradient descent on random training images."""
 
     images: Count  # of a step, of all clients together
     rate: Positive  # of a step
 
 
-class Found(NamedTuple):
+class FoundLeads(NamedTuple):
     """The results of attacks under a condition."""
 
     leads: dict[Kind, NDArray[np.float64]]  # of each attack, in dB, (T,)
@@ -138,11 +139,11 @@ class LeakageLimits(Checked):
     model: MakeModel
     attacks: StackedAttacks
     conditions: dict[str, Condition]  # by name
-    training: Training  # of the networks
+    training: LimitsTraining  # of the networks
     local_rate: Positive  # the learning rate of local steps
     least: Positive  # the lead from which on an image counts as visible, in dB
-    choosing: Several  # trials that choose the attack
-    trials: Several  # judged trials
+    choosing: AtLeastTwo  # trials that choose the attack
+    trials: AtLeastTwo  # judged trials
 
     def run(self) -> list[Row]:
         rows = [row for name, condition in self.conditions.items() for row in self._rows(name, condition)]
@@ -183,7 +184,11 @@ class LeakageLimits(Checked):
         return trained
 
     def _rows(self, name: str, condition: Condition) -> Iterator[Row]:
-        found = self._attack(name, condition)
+        try:
+            found = self._attack(name, condition)
+        except Unseen as reason:
+            yield Row("lead", case=name).without_number("refused", str(reason))
+            return
         lead = found.lead[self.choosing :]
         visible = int((lead >= self.least).sum())
         log.info("%s: lead %.1f dB by %s, %d visible", name, lead.mean(), found.best, visible)
@@ -212,7 +217,7 @@ class LeakageLimits(Checked):
             if kind != CLASS_MEAN:
                 yield Row("own_lead", **columns, attack=kind).mean(one[self.choosing :])
 
-    def _attack(self, name: str, condition: Condition) -> Found:
+    def _attack(self, name: str, condition: Condition) -> FoundLeads:
         scene = self._scene
         images, labels = self._clients(condition)
         places = drawn_places(condition, len(images), self._judged)
@@ -226,7 +231,7 @@ class LeakageLimits(Checked):
         several = {id(x): x for x in networks}
         updates = {key: self.kernels.asarray(x.gradients(images, labels).numpy()) for key, x in several.items()}
         moving = condition.moving or condition.redrawn
-        played = Rounds(compressor, at, lambda at: updates[id(networks[at.round])], moving=moving)
+        played = WatchedRounds(compressor, at, lambda at: updates[id(networks[at.round])], moving=moving)
         sights = played.sights("server", condition.rounds)
         truth, known = labels[:, VICTIM], labels[:, VICTIM]
         target = Target(
@@ -243,7 +248,7 @@ class LeakageLimits(Checked):
         leads = {kind: self._leads(one, images[:, VICTIM], guess, alike) for kind, one in attacks.run(target).items()}
         best = max(leads, key=lambda kind: float(leads[kind][: self.choosing].mean()))
         right = (known == truth)[:, VICTIM].numpy()
-        return Found(leads, best, sum(sight.nbytes for sight in sights), right)
+        return FoundLeads(leads, best, sum(sight.nbytes for sight in sights), right)
 
     def _clients(self, condition: Condition) -> tuple[Tensor, Tensor]:
         """The clients' images (T, C, n, pixels) and classes (T, C, n); the first images are always the scene's."""

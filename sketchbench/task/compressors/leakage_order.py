@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from sketchbench.attack.compressed_message import VICTIM, Rounds
+from sketchbench.attack.compressed_message import VICTIM, WatchedRounds
 from sketchbench.attack.message_scene import Scene, draw_scene, pixels
 from sketchbench.attack.row_order import OrderAttack, public_numbers
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Natural, Positive, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Natural, Positive
 from sketchbench.compressor.compressor import At, MakeCompressor
 from sketchbench.compressor.message import byte_limit
 from sketchbench.kernels import Kernels
@@ -49,7 +49,7 @@ class LeakageOrder(Checked):
     least: Positive  # the lead from which on an image counts as visible, in dB
     certain: Positive  # the lead that no guess has, in dB
     pictures: Natural  # the number of trials whose images are kept
-    trials: Several  # each with a network and an image
+    trials: AtLeastTwo  # each with a network and an image
 
     def run(self) -> list[Row]:
         scene = draw_scene(self.dataset(), self.model, self._judged, CLIENTS, self.trials)
@@ -65,7 +65,7 @@ class LeakageOrder(Checked):
         compressor = self.compressor(layout=layout, limit=byte_limit(layout, self.compression))
         at = At(self.kernels, self._judged, 0, self.trials)
         updates = scene.updates(scene.networks)
-        sight = Rounds(compressor, at, lambda _: self.kernels.asarray(updates)).sights("server", 1)[0]
+        sight = WatchedRounds(compressor, at, lambda _: self.kernels.asarray(updates)).sights("server", 1)[0]
         labels, numbers = scene.labels[:, VICTIM], public_numbers(compressor, at)
 
         def possible(images: Tensor) -> Tensor:

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, NonEmptyList, Positive, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonEmptyList, Positive
+from sketchbench.compressor import traits
 from sketchbench.compressor.compressor import At, Compressor, MakeCompressor
 from sketchbench.compressor.message import Layout, byte_limit
 from sketchbench.federated.frontier import make_federation
@@ -46,7 +47,7 @@ class MessageError(Checked):
     model: MakeModel
     partition: MakeParts  # deals records out to the clients
     batch: Count  # records of a client's gradient
-    trials: Several  # each with weights, a partition, batches and messages
+    trials: AtLeastTwo  # each with weights, a partition, batches and messages
 
     def run(self) -> list[Row]:
         roots = [seeds.key(self.seed, task="message error", trial=number) for number in range(self.trials)]
@@ -63,7 +64,7 @@ class MessageError(Checked):
             made, reference = (make(layout=layout, limit=limit) for make in (self.compressor, self.reference))
         except SizeError as error:
             return [Row("error", **about).without_number("refused", str(error))]
-        if any(one is not None for one in made.projections(self._at(1))):
+        if any(one is not None for one in traits.projections(made, self._at(1))):
             raise ValueError(f"{type(made).__name__} compresses the inputs of layers, and no gradients of others")
         return [row.replace(**about) for row in self._rows(made, reference, x)]
 

@@ -16,7 +16,7 @@ from sketchbench.attack.message_scene import Scene, draw_scene
 from sketchbench.attack.stacked_inversion import StackedAttacks, Target
 from sketchbench.base import seeds
 from sketchbench.base.kept import Kept
-from sketchbench.base.parameters import Checked, Count, NonEmptyList, NonNegative, Positive, Probability, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonEmptyList, NonNegative, Positive, Probability
 from sketchbench.compressor.compressor import At, Compressor, MakeCompressor
 from sketchbench.compressor.message import byte_limit
 from sketchbench.compressor.plain import Plain
@@ -45,7 +45,7 @@ class Release(Checked):
 
 
 @dataclass(frozen=True)
-class Privacy(Checked):
+class MessagePrivacy(Checked):
     """Privacy parameters of one client's message in one round."""
 
     epsilons: NonEmptyList[Positive]  # of each record
@@ -54,7 +54,7 @@ class Privacy(Checked):
     noise: NonNegative  # added over calibrated noise: 1 for a sound mechanism
 
 
-class Drawn(NamedTuple):
+class DrawnRelease(NamedTuple):
     """The draws of a release, for any noise. `products` are inner products of all candidates' gradients and the
     attacker's estimate from the sum without noise. Noise of standard deviation 1 changes them by `noise`, and one
     message by `entries`."""
@@ -92,11 +92,11 @@ class NoisyLeakage(Checked):
     model: MakeModel
     attacks: StackedAttacks  # for `inverted`
     releases: dict[str, Release]  # by name
-    privacy: Privacy  # of messages
-    candidates: Several  # test images of the victim's class
+    privacy: MessagePrivacy  # of messages
+    candidates: AtLeastTwo  # test images of the victim's class
     allowed: Probability  # bound of `retained`
     networks: Count  # with random weights and candidates
-    trials: Several  # all trials, in equal numbers for each network, each with its own victim and noise
+    trials: AtLeastTwo  # all trials, in equal numbers for each network, each with its own victim and noise
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -124,7 +124,7 @@ class NoisyLeakage(Checked):
         return _SHARED.of((repr(setting), self._data.digest), lambda: self)
 
     @functools.cached_property
-    def _drawn(self) -> dict[int, Drawn]:
+    def _drawn(self) -> dict[int, DrawnRelease]:
         return {}
 
     @functools.cached_property
@@ -210,7 +210,7 @@ class NoisyLeakage(Checked):
             right = self._inverted(compressor, at, seen) == victims[:, 0]
             yield Row("inverted", bound=bound, **columns).counted(int(right.sum()), self.networks)
 
-    def _draw(self, release: Release, seed: int) -> Drawn:
+    def _draw(self, release: Release, seed: int) -> DrawnRelease:
         if seed not in self._drawn:
             random = seeds.generator(seed, data="trials")
             victims = torch.tensor(random.integers(self.candidates, size=(self.networks, self._each)))
@@ -219,7 +219,7 @@ class NoisyLeakage(Checked):
             size, entries = self._gradients[:, 0].shape, None
             if release.clients == 1:
                 entries = torch.tensor(random.standard_normal(size), dtype=torch.float32)
-            self._drawn[seed] = Drawn(victims, products, noise, entries)
+            self._drawn[seed] = DrawnRelease(victims, products, noise, entries)
         return self._drawn[seed]
 
     def _products(self, release: Release, victims: Tensor, random: np.random.Generator) -> Tensor:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, Probability, Range, Several, Share
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, Probability, Range, Share
 from sketchbench.federated.theorems import algorithm_of, find_theorem, measure
 from sketchbench.kernels import Kernels
 from sketchbench.learning.objective.objective import MakeObjective, Objective
@@ -55,7 +55,7 @@ class Communication(Checked):
     objective: MakeObjective
     theorem: str  # its number in song2023
     factor: Share  # the step size with sketches, as a share of the theorem's largest
-    trials: Several
+    trials: AtLeastTwo
     rounds: Count  # the most rounds of the training without sketches
     target: Probability  # the share of f(w⁰) - f* at which a training ends
     patience: Annotated[float, Range(1)]

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, Positive, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, Positive
 from sketchbench.federated.iterative_sketching import Desketching
 from sketchbench.federated.theorems import Alpha, algorithm_of, find_theorem, measure
 from sketchbench.kernels import Kernels
@@ -85,7 +85,7 @@ class Convergence(Checked):
     theorems: list[str]
     step: StepSize
     operators: Operators
-    trials: Several
+    trials: AtLeastTwo
     rounds: Count
     local_steps: Count
     points: Count

@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, NonEmptyList, Positive, Probability, Range, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonEmptyList, Positive, Probability, Range
 from sketchbench.measure.row import Row
 from sketchbench.theory import descent
 
@@ -47,7 +47,7 @@ class Descent(Checked):
     seed: int
     d: Count  # length of x
     conditions: NonEmptyList[Annotated[float, Range(1)]]
-    trials: Several
+    trials: AtLeastTwo
     steps: Count  # of a run
     momenta: NonEmptyList[Probability]  # values of m
     variances: NonEmptyList[Positive]  # values of α

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count
 from sketchbench.federated.local_lemmas import LEMMAS, averages, difference_after_sketch, ratios
 from sketchbench.federated.theorems import algorithm_of, find_theorem
 from sketchbench.kernels import Kernels
@@ -34,7 +34,7 @@ class LocalLemmas(Checked):
     kernels: Kernels
     seed: int
     objective: MakeObjective
-    trials: Several  # independent runs, which differ in their sketches
+    trials: AtLeastTwo  # independent runs, which differ in their sketches
     rounds: Count  # of a run
     local_steps: Count  # K, local steps of a round
     points: Count  # about how many rounds have a row `difference`

@@ -4,7 +4,7 @@ import logging
 from dataclasses import dataclass, replace
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, Several, Share
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, Share
 from sketchbench.federated.iterative_sketching import IterativeSketching, Round
 from sketchbench.federated.theorems import algorithm_of, find_theorem
 from sketchbench.kernels import Array, Kernels
@@ -34,7 +34,7 @@ class OneRound(Checked):
     kernels: Kernels
     seed: int
     objective: MakeObjective
-    trials: Several
+    trials: AtLeastTwo
     factor: Share  # the step size, as a share of the largest that Theorem G.2 allows
     local_steps: Count  # K, local steps of the round
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, NonEmptyList, Positive, Several, choose
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonEmptyList, Positive, choose
 from sketchbench.federated.iterative_sketching import IterativeSketching, Round
 from sketchbench.federated.theorems import Alpha, assumptions, find_theorem
 from sketchbench.kernels import Array, Kernels
@@ -46,7 +46,7 @@ class Prescribed(Checked):
     theorem: str  # F.8 or F.10
     alpha: Alpha  # the variance parameter of the steps, `claimed` or `exact`
     targets: NonEmptyList[Positive]
-    trials: Several
+    trials: AtLeastTwo
     local_steps: Count  # K, local steps of a round; 1 in the proof of F.10, and any in that of F.8
 
     def run(self) -> list[Row]:

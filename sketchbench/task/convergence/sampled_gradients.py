@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, Positive, Probability, Range, Several, Share
-from sketchbench.federated.sampled import Sampled
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, Positive, Probability, Range, Share
+from sketchbench.federated.sampled import SampledEstimates
 from sketchbench.federated.theorems import algorithm_of, find_theorem
 from sketchbench.kernels import Kernels
 from sketchbench.learning.objective.empirical import EmpiricalRisk
@@ -38,7 +38,7 @@ class SampledGradients(Checked):
     kernels: Kernels
     seed: int
     objective: MakeObjective
-    trials: Several
+    trials: AtLeastTwo
     rounds: Count  # the most rounds of a run without sampling
     factor: Share  # the step size, as a share of the largest that Theorem E.1 allows for the exact α
     target: Probability  # the share of f(w⁰) - f* at which a run ends
@@ -78,7 +78,7 @@ class SampledGradients(Checked):
         algorithm, _ = algorithm_of(theorem, objective, self.family, self.known, factor=factor, alpha="exact")
         random = seeds.generator(self.seed, task="sampled gradients", records=str(records), clients=str(clients))
         key = seeds.key(self.seed, task="sampled gradients", family=repr(self.family))
-        gradients = Sampled(objective, random, records, clients) if records < 1 or clients < 1 else None
+        gradients = SampledEstimates(objective, random, records, clients) if records < 1 or clients < 1 else None
         arrived = np.full(self.trials, np.nan)
         for at in algorithm.run(objective, key, trials=self.trials, rounds=rounds, gradients=gradients):
             left = self.kernels.to_numpy(objective.loss(at.w) - objective.minimum) / objective.gap

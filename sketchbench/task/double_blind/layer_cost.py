@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, NonEmptyList, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonEmptyList
 from sketchbench.kernels import Array, Kernels
 from sketchbench.learning.model import autograd
 from sketchbench.learning.model.sketched import SketchedLinear
@@ -48,7 +48,7 @@ class LayerCost(Checked):
     seed: int
     outputs: Count  # of the layer
     batches: NonEmptyList[Count]  # numbers of samples in a batch
-    repetitions: Several  # of each measurement of time
+    repetitions: AtLeastTwo  # of each measurement of time
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -77,20 +77,20 @@ class LayerCost(Checked):
         random = torch.Generator().manual_seed(key % 2**63)
         x = torch.randn(batch, d, generator=random).to(device).requires_grad_()
         slope = torch.randn(batch, self.outputs, generator=random).to(device)
-        meter = Meter(self.family.draw(key, kernels=self.kernels))
+        meter = EntryMeter(self.family.draw(key, kernels=self.kernels))
         plain = nn.Linear(d, self.outputs).to(device)
         factor = SketchedLinear(d, self.outputs, self.family).to(device)
         factor.operator = cast(Sketch, meter)
         make = partial(Pass, x=x, slope=slope, meter=meter)
         return {
             "plain": make(plain),
-            "printed": make(Printed(plain, cast(Sketch, meter))),
+            "printed": make(PrintedLayer(plain, cast(Sketch, meter))),
             "one factor": make(factor),
             "twice": make(plain, times=2),
         }
 
 
-class Printed(nn.Module):
+class PrintedLayer(nn.Module):
     """Z = (X S)(W S)ᵀ + bias, computed from both sketches."""
 
     def __init__(self, plain: nn.Linear, operator: Sketch) -> None:
@@ -102,7 +102,7 @@ class Printed(nn.Module):
         return nn.functional.linear(inputs, weight, self.plain.bias)
 
 
-class Meter:
+class EntryMeter:
     """A CountSketch that counts the entries of vectors to which S or Sᵀ is applied."""
 
     def __init__(self, operator: Sketch) -> None:
@@ -129,7 +129,7 @@ class Pass:
     layer: nn.Module
     x: Tensor
     slope: Tensor
-    meter: Meter
+    meter: EntryMeter
     times: int = 1
 
     def __call__(self) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, NonNegative, Range, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonNegative, Range
 from sketchbench.federated import peer_to_peer
 from sketchbench.federated.peer_to_peer import PeerRound
 from sketchbench.kernels import Kernels
@@ -66,7 +66,7 @@ class PeerToPeerLearning(Checked):
     family: Family  # of S
     kernels: Kernels
     seed: int
-    trials: Several
+    trials: AtLeastTwo
     points: Count  # about how many rounds have rows
     ring: Ring  # nodes and data
     learning: peer_to_peer.PeerToPeer  # the algorithm

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, NonNegative, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, NonNegative
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
 from sketchbench.sketch.family import Family
@@ -49,8 +49,8 @@ class Regulariser(Checked):
     known: Known
     kernels: Kernels
     seed: int
-    trials: Several  # number of sketches
-    samples: Several  # n, the number of samples
+    trials: AtLeastTwo  # number of sketches
+    samples: AtLeastTwo  # n, the number of samples
     residual: NonNegative  # standard deviation of y_j - x_jᵀw
 
     def __post_init__(self) -> None:

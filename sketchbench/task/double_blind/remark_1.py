@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, NonEmptyList, Positive, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonEmptyList, Positive
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import MEDIAN, Row
 from sketchbench.sketch.family import Family
@@ -28,7 +28,7 @@ class RemarkOne(Checked):
     family: Family
     kernels: Kernels
     seed: int
-    trials: Several
+    trials: AtLeastTwo
     outputs: NonEmptyList[Count]  # values of d_out, the number of outputs of a layer
     least: Positive  # the constant that replaces the paper's Ω(1)
 

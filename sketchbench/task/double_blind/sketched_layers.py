@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count
 from sketchbench.kernels import Kernels
 from sketchbench.learning.model.autograd import device_of
 from sketchbench.learning.model.sketched import SketchedConv2d, SketchedLinear
@@ -24,7 +24,7 @@ ALLOWED = 1e-10  # an error that rounding in float64 can explain
 
 
 @dataclass(frozen=True)
-class SketchedLayers(Checked):
+class SketchedLayersTask(Checked):
     """Measures the errors of a sketched layer and its derivatives, in float64, relative to the formulas of zhang2021.
 
     Every trial has a fresh operator, inputs X, weights W and output gradients G = ∂L/∂Z. An error is the largest entry
@@ -46,8 +46,8 @@ class SketchedLayers(Checked):
     family: Family
     kernels: Kernels
     seed: int
-    trials: Several  # number of operators
-    batch: Several  # samples of a batch
+    trials: AtLeastTwo  # number of operators
+    batch: AtLeastTwo  # samples of a batch
     outputs: Count  # outputs of a layer
 
     def __post_init__(self) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sketchbench.base import seeds
 from sketchbench.base.course import Course
-from sketchbench.base.parameters import Checked, Count, Positive, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, Positive
 from sketchbench.compressor.message import KEY
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.double_blind import OPTIONS, reply_bytes
@@ -140,7 +140,7 @@ class Training(Checked, Repeated):
     tuning: Tuning
     judging: Judging
     rounds: Count
-    trials: Several
+    trials: AtLeastTwo
 
     def trial(self, number: int) -> Values:
         """Train a pair; return, by case, the curve, and the bytes of a reply by the protocol."""

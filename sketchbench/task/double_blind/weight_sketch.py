@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, NonEmptyList, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonEmptyList
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
 from sketchbench.sketch.family import Family
@@ -54,7 +54,7 @@ class WeightSketch(Checked):
     known: Known
     kernels: Kernels
     seed: int
-    trials: Several
+    trials: AtLeastTwo
     cases: NonEmptyList[Case]
     outputs: Count
     features: Count

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sketchbench.base import seeds
 from sketchbench.base.kept import Kept
-from sketchbench.base.parameters import Checked, Count, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD, LemmaVectors, MakeSGD, ServerState, track
 from sketchbench.federated.iterative_sketching import Round
 from sketchbench.federated.peers import Peer, Peers, Table
@@ -61,11 +61,11 @@ class Trials(Checked):
     own CountSketch, too; it takes ten times as long for small d."""
 
     problem: Literal["one", "start", "each"]
-    trials: Several
+    trials: AtLeastTwo
 
 
 @dataclass(frozen=True)
-class CompressedSensing(Trials):
+class CompressedSensingTask(Trials):
     """`trials` runs of `rounds` rounds with step size 1/√rounds: a recovery, with server error feedback and channel
     noise.
 

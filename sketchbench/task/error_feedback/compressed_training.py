@@ -13,7 +13,7 @@ from sketchbench.base.course import Course
 from sketchbench.base.parameters import Checked, Count, Positive
 from sketchbench.federated.compressed_experiment import CompressedExperiment, CompressedProcedure, Compression
 from sketchbench.federated.compressed_stack import can_stack, train_stack
-from sketchbench.federated.compressors import UNCOMPRESSED, Arm
+from sketchbench.federated.compressors import UNCOMPRESSED, CompressionArm
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.tuning import Tuning
 from sketchbench.kernels import Kernels
@@ -27,7 +27,7 @@ from sketchbench.task.repeated import Repeated, Values
 log = logging.getLogger(__name__)
 LATE = 0.8  # rounds beyond this share of all count as the end of a training
 
-Curves = dict[Arm, list[Curve]]  # a curve for each trial
+Curves = dict[CompressionArm, list[Curve]]  # a curve for each trial
 
 
 @dataclass(frozen=True)
@@ -113,9 +113,9 @@ class CompressedTraining(Checked, Repeated):
         return list(self._rows(curves, chance=math.log(values[0]["classes"])))
 
     @property
-    def _arms(self) -> list[Arm]:
+    def _arms(self) -> list[CompressionArm]:
         several = self.compression.arms.items()
-        return [UNCOMPRESSED, *(Arm(case, compression) for case, many in several for compression in many)]
+        return [UNCOMPRESSED, *(CompressionArm(case, compression) for case, many in several for compression in many)]
 
     @functools.cached_property
     def _experiment(self) -> CompressedExperiment:
@@ -148,7 +148,7 @@ class CompressedTraining(Checked, Repeated):
     def _shown_rounds(self) -> list[int]:
         return np.unique(np.linspace(0, self.rounds, self.judging.points + 1).round().astype(int)).tolist()
 
-    def _named(self, experiment: CompressedExperiment, arm: Arm, name: str) -> CompressedExperiment:
+    def _named(self, experiment: CompressedExperiment, arm: CompressionArm, name: str) -> CompressedExperiment:
         """The experiment with this arm, and the seed of its name."""
         seed = seeds.key(self.seed, task="compressed training", name=name)
         return replace(experiment, arm=arm, name=f"{name}, {arm.case}, compression {arm.compression:g}", seed=seed)
@@ -215,7 +215,7 @@ class CompressedTraining(Checked, Repeated):
         return curve.mean_from("loss", LATE * self.rounds) < min(curve.values["loss"][0], chance)
 
 
-def _name(arm: Arm) -> str:
+def _name(arm: CompressionArm) -> str:
     return f"{arm.case} {arm.compression:g}"
 
 

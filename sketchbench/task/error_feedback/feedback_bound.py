@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench.base.parameters import Checked, Count, NonNegative, Probability, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonNegative, Probability
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD, track
 from sketchbench.kernels import Array, Kernels
 from sketchbench.learning.objective.objective import MakeObjective, Objective
@@ -20,7 +20,7 @@ from sketchbench.sketch.operator import Sketch
 from sketchbench.sketch.recovery.recovery import MakeRecovery, Recovery
 from sketchbench.task.recovery.probes import constants
 from sketchbench.task.sketches import trials
-from sketchbench.theory.compressed_sensing import Setting, sparsity_limit
+from sketchbench.theory.compressed_sensing import SensingSetting, sparsity_limit
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ class FeedbackBound(Checked):
     kernels: Kernels
     seed: int
     objective: MakeObjective
-    trials: Several
+    trials: AtLeastTwo
     rounds: Count
     k: Count  # entries of a step
     channel_noise: NonNegative  # standard deviation of the noise in every entry that the server receives
@@ -74,7 +74,7 @@ class FeedbackBound(Checked):
         tail, noise = constants(sketch, recovery, self.probes, self.seed)
         log.info("C_s %.3g, C_n %.3g", tail, noise)
         d, b = self.family.d, self.family.b
-        setting = Setting(
+        setting = SensingSetting(
             smoothness=objective.mean_smoothness,
             gap=objective.gap,
             squared_distance=objective.squared_distance,
@@ -99,7 +99,7 @@ class FeedbackBound(Checked):
             Row("noise_constant", mean=noise, trials=self.probes),
         ]
 
-    def _theorem_1(self, case: str, setting: Setting, seen: Seen) -> Iterator[Row]:
+    def _theorem_1(self, case: str, setting: SensingSetting, seen: Seen) -> Iterator[Row]:
         row = partial(Row, round=self.rounds, case=case)
         yield row("squared_gradient", bound=setting.squared_gradient).mean(seen.squared_gradient)
         yield row("average_excess", bound=setting.average_excess).mean(seen.excess)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench.base.parameters import Checked, Count, NonNegative, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonNegative
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD, track
 from sketchbench.kernels import Array, Kernels
 from sketchbench.learning.objective.objective import MakeObjective
@@ -39,7 +39,7 @@ class FeedbackIdentity(Checked):
     kernels: Kernels
     seed: int
     objective: MakeObjective
-    trials: Several
+    trials: AtLeastTwo
     rounds: Count
     k: Count  # entries of a step
     channel_noise: NonNegative  # standard deviation of the noise w in every entry that the server receives

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, Positive, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, Positive
 from sketchbench.federated import compressors
 from sketchbench.kernels import Array, Kernels
 from sketchbench.learning.dataset.dataset import MakeDataset
@@ -66,7 +66,7 @@ class Arms(Checked):
         yield from (MemoryArm("fiht", float(c), self.few) for c in self.few_fiht)
 
 
-class Compressor(NamedTuple):
+class MemoryCompressor(NamedTuple):
     """`send` encodes gradients (T, d) at the clients; `keep` subtracts the step's message from memory + message."""
 
     send: Callable[[Array], Array]
@@ -74,11 +74,11 @@ class Compressor(NamedTuple):
 
 
 @dataclass
-class Memory:
+class ArmMemory:
     """The memories of an arm's trials. `kept` is 0 before the first round, and in trials that are over. A trial is
     over, and not followed further, after the round in which the memory exceeded the limit."""
 
-    compressor: Compressor  # of the arm
+    compressor: MemoryCompressor  # of the arm
     limit: float  # largest memory of a contraction, over the largest message
     trials: int
     kept: Array | float = 0.0  # the memories (T, ...)
@@ -129,7 +129,7 @@ class FeedbackMemory(Checked):
     batch: Count  # samples of a gradient, drawn with replacement
     rate: Positive  # learning rate η
     rounds: Count
-    trials: Several
+    trials: AtLeastTwo
     arms: Arms  # the compressors
     points: Count  # about how many rounds have rows
 
@@ -171,12 +171,12 @@ class FeedbackMemory(Checked):
             w = (w - step).astype("float32")
             yield t, step
 
-    def _memory(self, arm: MemoryArm, d: int) -> Memory:
-        return Memory(self._compressor(arm, d), feedback_limit(arm.k / d), self.trials)
+    def _memory(self, arm: MemoryArm, d: int) -> ArmMemory:
+        return ArmMemory(self._compressor(arm, d), feedback_limit(arm.k / d), self.trials)
 
-    def _compressor(self, arm: MemoryArm, d: int) -> Compressor:
+    def _compressor(self, arm: MemoryArm, d: int) -> MemoryCompressor:
         if arm.case == "top_k":
-            return Compressor(lambda g: g, lambda z: z - best(self.kernels, z, arm.k))
+            return MemoryCompressor(lambda g: g, lambda z: z - best(self.kernels, z, arm.k))
         if arm.rows is None:
             recovery, whole = compressors.fiht(d, arm.k, arm.compression)
             sketch = whole.draw(seeds.key(self.seed, task="feedback memory", family=repr(whole)), kernels=self.kernels)
@@ -184,7 +184,7 @@ class FeedbackMemory(Checked):
             def send(g: Array) -> Array:
                 return sketch.sketch(g, check_finite=False)
 
-            return Compressor(send, lambda z: z - send(recovery.recover(sketch, z).x))
+            return MemoryCompressor(send, lambda z: z - send(recovery.recover(sketch, z).x))
         hashing: Literal["rows", "full"] = "rows" if arm.case == "count_sketch_linear" else "full"
         cells = arm.rows * max(1, round(d / (arm.rows * arm.compression)))
         family = BlockSparseEmbedding(d, cells, s=arm.rows, hashing=hashing)
@@ -199,9 +199,9 @@ class FeedbackMemory(Checked):
             step: Array = best(self.kernels, stack.median(z[:, None])[:, 0], arm.k)
             return z - send_table(step)
 
-        return Compressor(send_table, keep_table)
+        return MemoryCompressor(send_table, keep_table)
 
-    def _shown(self, row: Row, ratio: NDArray[np.float64], memory: Memory) -> Row | None:
+    def _shown(self, row: Row, ratio: NDArray[np.float64], memory: ArmMemory) -> Row | None:
         """The row of a round; None after the first round in which a trial was over."""
         ended = memory.over[memory.over > 0]
         if not ended.size:
@@ -215,7 +215,7 @@ def _row(quantity: str, arm: MemoryArm, d: int) -> Row:
     return Row(quantity, case=arm.case, compression=arm.compression, s=arm.rows, k=arm.k, d=d)
 
 
-def _ends(arm: MemoryArm, memory: Memory, d: int) -> Iterator[Row]:
+def _ends(arm: MemoryArm, memory: ArmMemory, d: int) -> Iterator[Row]:
     count, trials_ = int((memory.over > 0).sum()), memory.trials
     yield _row("largest", arm, d).exceedances(memory.largest, memory.limit)
     yield _row("beyond", arm, d).replace(bound=MEDIAN).counted(count, trials_)

@@ -17,7 +17,7 @@ from sketchbench.attack.gradient_matching import (
 )
 from sketchbench.attack.matching_problem import FEATURES, MatchingProblem, bilinear, normal, perceptron, residual
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, Positive, Probability, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, Positive, Probability
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import MEDIAN, Row
 from sketchbench.sketch.family import Family
@@ -79,7 +79,7 @@ class AttackConvergence(Checked):
     known: Known
     kernels: Kernels
     seed: int
-    trials: Several  # independent attacks of each case
+    trials: AtLeastTwo  # independent attacks of each case
     lipschitz: list[Positive]  # values of β
     batch: Count  # samples in the batch of the perceptron
     rounds: Count  # of the descent
@@ -158,13 +158,13 @@ class AttackConvergence(Checked):
             excesses = [non_critical_excess(point, *between(attack.constants([point]))) for point in points]
             yield Row(f"non_critical{suffix}").exceedances(np.max(excesses, axis=0), 1.0)
 
-    def _semi_smoothness(self, points: Sequence[Evaluation], constants: leakage.Constants) -> Iterator[Row]:
+    def _semi_smoothness(self, points: Sequence[Evaluation], constants: leakage.LeakageConstants) -> Iterator[Row]:
         for suffix, allowed in SEMI_SMOOTHNESS.items():
             a, b = allowed(constants)
             excesses = [semi_smoothness_excess(x, y, a, b) for x in points for y in points if x is not y]
             yield Row(f"semi_smoothness{suffix}").exceedances(np.max(excesses, axis=0), 1.0)
 
-    def _condition(self, constants: leakage.Constants, full_rank: np.ndarray) -> Iterator[Row]:
+    def _condition(self, constants: leakage.LeakageConstants, full_rank: np.ndarray) -> Iterator[Row]:
         a, _ = leakage.semi_smoothness(constants)
         for suffix, between in NON_CRITICAL.items():
             low, high = between(constants)

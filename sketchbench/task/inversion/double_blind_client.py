@@ -17,7 +17,7 @@ from sketchbench.attack.dense_networks import DenseNetworks
 from sketchbench.attack.message_scene import Scene, draw_scene, pixels
 from sketchbench.attack.stacked_inversion import StackedAttacks, Target
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, Natural, NonEmptyList, Positive, Probability, Several, choose
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, Natural, NonEmptyList, Positive, Probability, choose
 from sketchbench.compressor.compressor import At
 from sketchbench.compressor.message import byte_limit
 from sketchbench.compressor.plain import Plain
@@ -60,7 +60,7 @@ class Sketching(Checked):
 
 
 @dataclass(frozen=True)
-class Training(Checked):
+class ClientTraining(Checked):
     """A training by gradient descent."""
 
     rounds: Natural  # of one step each
@@ -94,11 +94,11 @@ class DoubleBlindClient(Checked):
     sketching: Sketching  # of layers
     variants: dict[str, Variant]  # by name
     plain: str  # the name of the variant that others are compared with
-    clients: NonEmptyList[Several]  # m >= 2, the numbers of clients
-    training: Training  # of the networks whose accuracy is measured
+    clients: NonEmptyList[AtLeastTwo]  # m >= 2, the numbers of clients
+    training: ClientTraining  # of the networks whose accuracy is measured
     least: Positive  # the lead from which on an image counts as visible, in dB
     allowed: Probability  # accuracy that a variant may lose
-    trials: Several
+    trials: AtLeastTwo
 
     def __post_init__(self) -> None:
         super().__post_init__()

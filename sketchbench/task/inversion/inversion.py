@@ -19,7 +19,7 @@ from sketchbench.attack.victim import Victim
 from sketchbench.attack.view import MakeView
 from sketchbench.base import seeds
 from sketchbench.base.course import WHOLE, Course
-from sketchbench.base.parameters import Checked, Natural, NonNegative, Positive, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Natural, NonNegative, Positive
 from sketchbench.kernels import Kernels
 from sketchbench.learning.dataset.dataset import Dataset, MakeDataset
 from sketchbench.learning.model.autograd import device_of
@@ -102,7 +102,7 @@ class ImageInversion(Checked, Repeated):
     attack: Inversion
     control: MakeView  # makes the view without a defence
     views: dict[str, MakeView]  # make the views, by name
-    trials: Several  # number of training steps
+    trials: AtLeastTwo  # number of training steps
     assessment: Assessment  # the thresholds of the counts
     course: Course = field(default=WHOLE, kw_only=True)
 

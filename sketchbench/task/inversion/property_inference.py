@@ -13,7 +13,7 @@ from sketchbench.attack.property import RandomForest
 from sketchbench.attack.property_batches import Party, PropertyBatches
 from sketchbench.attack.watched_training import Observations, Parties, Phases, WatchedTraining
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, NonNegative, Positive, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonNegative, Positive
 from sketchbench.kernels import Kernels
 from sketchbench.learning.dataset.dataset import Dataset, MakeDataset
 from sketchbench.learning.model.autograd import device_of
@@ -69,7 +69,7 @@ class PropertyInference(Checked):
     phases: Phases  # the rounds in which the attacker waits, learns and is tested
     rate: Positive  # learning rate of the clients
     trees: Count  # of the attacker's random forest
-    trials: Several  # pairs of trainings
+    trials: AtLeastTwo  # pairs of trainings
     allowed_loss: NonNegative  # the 1 - area up to which an attack has succeeded
 
     def run(self) -> list[Row]:

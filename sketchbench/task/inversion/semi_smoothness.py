@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import MEDIAN, Row, exceeding
 from sketchbench.sketch.family import Family
@@ -44,7 +44,7 @@ class SemiSmoothness(Checked):
     family: Family
     kernels: Kernels
     seed: int
-    trials: Several
+    trials: AtLeastTwo
     pairs: Count
 
     def run(self) -> list[Row]:

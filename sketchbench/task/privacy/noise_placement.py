@@ -7,7 +7,7 @@ import numpy as np
 
 from sketchbench.attack.membership import Statistics
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Positive, Probability, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Positive, Probability
 from sketchbench.kernels import Array, Kernels
 from sketchbench.measure.row import Row
 from sketchbench.privacy import gaussian
@@ -19,7 +19,7 @@ from sketchbench.task.sketches import trials as blocks
 Placement = Literal["before", "after", "unscaled", "halved"]
 
 
-class Setting(NamedTuple):
+class PlacementSetting(NamedTuple):
     """Operators of T trials."""
 
     operators: Sketch  # as a stack
@@ -48,7 +48,7 @@ class NoisePlacement(Checked):
     family: Family
     kernels: Kernels
     seed: int
-    trials: Several  # releases in each world, an even number; the first half chooses the attacker's threshold
+    trials: AtLeastTwo  # releases in each world, an even number; the first half chooses the attacker's threshold
     epsilon: Positive  # the accounted ε
     delta: Probability  # δ
 
@@ -72,7 +72,7 @@ class NoisePlacement(Checked):
         """The standard deviation for a sensitivity of 1."""
         return 1 / gaussian.mu(self.epsilon, self.delta)
 
-    def _settings(self, *names: str) -> list[Setting]:
+    def _settings(self, *names: str) -> list[PlacementSetting]:
         settings = []
         xp = self.kernels.xp
         for first, count in blocks.blocks(self.trials, self.family.d * self.family.d):
@@ -81,7 +81,7 @@ class NoisePlacement(Checked):
             R = stack.materialize()
             values, vectors = xp.linalg.eigh(R.swapaxes(-1, -2) @ R)
             shown = (R @ vectors[..., -1:])[..., 0]
-            settings.append(Setting(stack, R, xp.sqrt(values[..., -1]), shown))
+            settings.append(PlacementSetting(stack, R, xp.sqrt(values[..., -1]), shown))
         return settings
 
     def _statistics(self, placement: Placement, world: str) -> Statistics:
@@ -94,7 +94,7 @@ class NoisePlacement(Checked):
             statistics.append(self.kernels.to_numpy((setting.shown * sent).sum(axis=-1) / setting.norm**2))
         return np.concatenate(statistics)
 
-    def _noise(self, placement: Placement, setting: Setting, random: np.random.Generator) -> Array:
+    def _noise(self, placement: Placement, setting: PlacementSetting, random: np.random.Generator) -> Array:
         """The noise in the releases of T trials, (T, b)."""
         trials, b, d = setting.R.shape
         asarray = self.kernels.asarray
@@ -107,7 +107,7 @@ class NoisePlacement(Checked):
             case "unscaled":
                 return asarray(self._sigma * random.standard_normal((trials, b)))
 
-    def _ratio(self, setting: Setting) -> Statistics:
+    def _ratio(self, setting: PlacementSetting) -> Statistics:
         """The power of desketched noise, after over before the sketch, (T,): that of Rᵀ N(0, τ² I) is τ²‖R‖_F²."""
         R = setting.R
         gram = R @ R.swapaxes(-1, -2)

@@ -9,7 +9,7 @@ import numpy as np
 
 from sketchbench.attack.membership import Evidence, Statistics, likelihood_ratio, most_visible, worlds
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, NonNegative, Positive, Probability, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonNegative, Positive, Probability
 from sketchbench.federated.iterative_sketching import IterativeSketching
 from sketchbench.federated.private_sketching import PrivateSketching
 from sketchbench.kernels import Kernels
@@ -50,7 +50,7 @@ class Account(NamedTuple):
     sigma: float
 
 
-class Block(NamedTuple):
+class AuditBlock(NamedTuple):
     """Trials that are trained together, the same for every level of noise."""
 
     trials: int  # their number
@@ -77,7 +77,7 @@ class PrivacyAudit(Checked):
     family: Family
     kernels: Kernels
     seed: int
-    trials: Several  # trainings in each world, an even number
+    trials: AtLeastTwo  # trainings in each world, an even number
     samplings: dict[Kind, str]  # the accountant's name by sampling of batches
     training: AuditedTraining  # the audited training
     epsilon: Positive  # to which the noise is calibrated
@@ -112,7 +112,7 @@ class PrivacyAudit(Checked):
         algorithm = IterativeSketching(self.family, 1.0, self.training.local_steps)
         return PrivateSketching(algorithm, sampling, sigma, bound=BOUND)
 
-    def _blocks(self, sampling: Sampling, present: bool) -> list[Block]:
+    def _blocks(self, sampling: Sampling, present: bool) -> list[AuditBlock]:
         """The trials of one world, with the canary (`present`) or without, in blocks."""
         trained, kernels, found = self.training, self.kernels, []
         name = f"{sampling.kind} {'present' if present else 'absent'}"
@@ -124,10 +124,10 @@ class PrivacyAudit(Checked):
             public = [
                 self.family.draw(key, operators=count, first=t * count, kernels=kernels) for t in range(trained.rounds)
             ]
-            found.append(Block(count, key, noise, kernels.to_numpy(most_visible(public, kernels))))
+            found.append(AuditBlock(count, key, noise, kernels.to_numpy(most_visible(public, kernels))))
         return found
 
-    def _evidence(self, world: list[Block], sampling: Sampling, sigma: float, present: bool) -> Evidence:
+    def _evidence(self, world: list[AuditBlock], sampling: Sampling, sigma: float, present: bool) -> Evidence:
         """Train all trials of a world; return the attacker's evidence."""
         trained, kernels, parts = self.training, self.kernels, []
         training = self._training(sampling, sigma)
@@ -139,7 +139,7 @@ class PrivacyAudit(Checked):
             parts.append(likelihood_ratio(sent, direction, kernels, rounds=trained.rounds))
         return Evidence(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
-    def _rows(self, account: Account, noise: float, blocks_by_world: dict[bool, list[Block]]) -> list[Row]:
+    def _rows(self, account: Account, noise: float, blocks_by_world: dict[bool, list[AuditBlock]]) -> list[Row]:
         sampling = account.sampling
         present, absent = (
             self._evidence(world, sampling, noise * account.sigma, with_canary)

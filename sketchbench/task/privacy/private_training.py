@@ -8,7 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, NonEmptyList, NonNegative, Positive, Probability, Several, Share
+from sketchbench.base.parameters import (
+    AtLeastTwo,
+    Checked,
+    Count,
+    NonEmptyList,
+    NonNegative,
+    Positive,
+    Probability,
+    Share,
+)
 from sketchbench.federated.iterative_sketching import IterativeSketching, Round
 from sketchbench.federated.private_sketching import PrivateSketching
 from sketchbench.federated.theorems import Alpha, assumptions
@@ -70,7 +79,7 @@ class PrivateTraining(Checked):
     clip: Positive | None
     rounds: Count  # the most rounds
     progress: Share | None  # the share of the gap that runs without noise must close; None trains for all rounds
-    trials: Several  # runs of each kind
+    trials: AtLeastTwo  # runs of each kind
 
     def run(self) -> list[Row]:
         """Train; return the rows of the case `none`, then of each ε and factor of the noise in turn. Raises

@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench.base.parameters import Checked, Count, NonEmptyList, NonNegative, Positive, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonEmptyList, NonNegative, Positive
 from sketchbench.kernels import Array, Kernels
 from sketchbench.measure.row import MEDIAN, Row
 from sketchbench.sketch.family import Family
@@ -42,7 +42,7 @@ class Decoders(Checked):
     recovery: MakeRecovery
     kernels: Kernels
     seed: int
-    trials: Several  # number of signals
+    trials: AtLeastTwo  # number of signals
     k: Count  # large entries of a signal, and recovered entries
     noise: NonNegative  # standard deviation of the noise in every entry of a signal
     applications: NonEmptyList[Count]  # limits on the number of applications of Φ and Φᵀ
@@ -98,12 +98,12 @@ class Decoders(Checked):
 
 def applications(recovery: Recovery, sketch: Sketch, y: Array) -> int:
     """Count a recovery's applications of Φ or Φᵀ to recover a signal from y (b,)."""
-    meter = Meter(sketch)
+    meter = OperatorMeter(sketch)
     recovery.recover(cast(Sketch, meter), y)
     return len(meter.calls)
 
 
-class Meter:
+class OperatorMeter:
     """An operator that records its applications, and otherwise acts as the operator it wraps."""
 
     def __init__(self, operator: Sketch, calls: list[str] | None = None) -> None:
@@ -113,11 +113,11 @@ class Meter:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.operator, name)
 
-    def padded(self) -> "Meter":
-        return Meter(self.operator.padded(), self.calls)
+    def padded(self) -> "OperatorMeter":
+        return OperatorMeter(self.operator.padded(), self.calls)
 
-    def with_workspace(self) -> "Meter":
-        return Meter(self.operator.with_workspace(), self.calls)
+    def with_workspace(self) -> "OperatorMeter":
+        return OperatorMeter(self.operator.with_workspace(), self.calls)
 
     def sketch(self, *arguments: Any, **options: Any) -> Array:
         self.calls.append("sketch")

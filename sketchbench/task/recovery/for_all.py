@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Probability, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Probability
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row, exceeding
 from sketchbench.measure.sparsity import sparsity, tail_norms
@@ -43,8 +43,8 @@ class ForAll(Checked):
     recovery: MakeRecovery
     kernels: Kernels
     seed: int
-    trials: Several  # number of signals of each kind
-    k: Several  # recovered entries, an even number below d
+    trials: AtLeastTwo  # number of signals of each kind
+    k: AtLeastTwo  # recovered entries, an even number below d
     gamma: Probability  # γ of condition (7)
 
     def run(self) -> list[Row]:

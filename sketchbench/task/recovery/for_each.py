@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, Positive, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, Positive
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
 from sketchbench.measure.sparsity import tail_norms
@@ -32,7 +32,7 @@ class ForEach(Checked):
     recovery: MakeRecovery
     kernels: Kernels
     seed: int
-    trials: Several  # number of operators
+    trials: AtLeastTwo  # number of operators
     k: Count  # large entries of the signal, and recovered entries
     excess: Positive  # ς
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
-from sketchbench.base.parameters import Checked, Count, NonEmpty, Positive, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonEmpty, Positive
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
 from sketchbench.sketch.family import Family
@@ -34,7 +34,7 @@ class Padding(Checked):
     recovery: MakeRecovery  # FIHT or IHT, which have a parameter `support`
     kernels: Kernels
     seed: int
-    trials: Several  # number of signals of each kind
+    trials: AtLeastTwo  # number of signals of each kind
     k: Count  # nonzeros of a sparse signal, and recovered entries
     signals: Annotated[dict[Kind, Positive], NonEmpty]  # the bound of the ratio by kind of signals (see `signals.draw`)
 

@@ -9,12 +9,12 @@ from sketchbench.measure.sparsity import tail_constants
 from sketchbench.sketch.operator import Sketch
 from sketchbench.sketch.recovery.recovery import Recovery
 from sketchbench.task.recovery import signals
-from sketchbench.theory.compressed_sensing import Constants, orthogonal_constants
+from sketchbench.theory.compressed_sensing import SensingConstants, orthogonal_constants
 
 SIZES = (0.01, 0.1, 1.0)  # norms of the probes' tails and noise, relative to the signal
 
 
-def constants(sketch: Sketch, recovery: Recovery, count: int, seed: int) -> Constants:
+def constants(sketch: Sketch, recovery: Recovery, count: int, seed: int) -> SensingConstants:
     """C_s and C_n: derived for an orthogonal Φ, else the largest constants that probe signals need.
 
     Measured constants are lower limits of the true constants. A probe's noise is spread over all measurements, or is
@@ -30,7 +30,9 @@ def constants(sketch: Sketch, recovery: Recovery, count: int, seed: int) -> Cons
         matrix = sketch.kernels.to_numpy(sketch.materialize())
         if np.allclose(matrix @ matrix.T, np.eye(sketch.d)):
             return orthogonal_constants(recovery.k, sketch.d)
-    return Constants(_tail_constant(sketch, recovery, count, seed), _noise_constant(sketch, recovery, count, seed))
+    return SensingConstants(
+        _tail_constant(sketch, recovery, count, seed), _noise_constant(sketch, recovery, count, seed)
+    )
 
 
 def errors(sketch: Sketch, recovery: Recovery, x: signals.Signals, w: signals.Signals | float) -> signals.Signals:

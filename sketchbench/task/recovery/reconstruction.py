@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sketchbench.base.parameters import Checked, Count, NonNegative, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonNegative
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
 from sketchbench.sketch.family import Family
@@ -46,7 +46,7 @@ class Reconstruction(Checked):
     recovery: MakeRecovery
     kernels: Kernels
     seed: int
-    trials: Several
+    trials: AtLeastTwo
     k: Count
     noise: NonNegative
     rows: Count

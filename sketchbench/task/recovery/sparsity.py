@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked
 from sketchbench.measure.row import Row
 from sketchbench.measure.sparsity import sparsity, tail_norms
 
@@ -31,8 +31,8 @@ class Sparsity(Checked):
     """
 
     seed: int
-    trials: Several  # number of vectors of each kind
-    length: Several  # d, entries of a vector
+    trials: AtLeastTwo  # number of vectors of each kind
+    length: AtLeastTwo  # d, entries of a vector
 
     def run(self) -> list[Row]:
         return [row for kind in KINDS for row in self._rows(kind)]

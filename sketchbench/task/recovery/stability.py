@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, NonEmptyList, Positive, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonEmptyList, Positive
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
 from sketchbench.measure.sparsity import tail_constants
@@ -46,7 +46,7 @@ class Stability(Checked):
     recovery: MakeRecovery
     kernels: Kernels
     seed: int
-    trials: Several  # number of signals for each amount
+    trials: AtLeastTwo  # number of signals for each amount
     k: Count  # nonzeros of a signal, and recovered entries
     amounts: NonEmptyList[Positive]  # norms of noise and tail
 

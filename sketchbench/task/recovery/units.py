@@ -3,7 +3,7 @@
 import logging
 from dataclasses import dataclass
 
-from sketchbench.base.parameters import Checked, Count, NonEmptyList, NonNegative, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonEmptyList, NonNegative
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
 from sketchbench.sketch.family import Family
@@ -31,7 +31,7 @@ class Units(Checked):
     recovery: MakeRecovery
     kernels: Kernels
     seed: int
-    trials: Several  # number of signals
+    trials: AtLeastTwo  # number of signals
     k: Count  # large entries of a signal, and recovered entries
     noise: NonNegative  # standard deviation of the noise in every entry of a signal
     exponents: NonEmptyList[int]  # binary logarithms of the units

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, NonEmptyList, Several, Share
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonEmptyList, Share
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
 from sketchbench.sketch.contract import algebra, independence, sameness, unbiased
@@ -72,8 +72,8 @@ class Contract(Checked):
     kernels: Kernels
     seed: int
     sizes: NonEmptyList[NonEmptyList[Count]]  # pairs [d, b] beside the family's own size
-    operators: Several  # the number of operators at the main size
-    fewer: Several  # the most operators at each other size
+    operators: AtLeastTwo  # the number of operators at the main size
+    fewer: AtLeastTwo  # the most operators at each other size
     rate: Share  # the probability of a broken operator that is to be excluded
 
     def __post_init__(self) -> None:

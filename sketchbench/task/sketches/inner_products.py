@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, NonEmptyList, Probability, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, NonEmptyList, Probability
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
 from sketchbench.sketch.family import Family
@@ -43,7 +43,7 @@ class InnerProducts(Checked):
     known: Known
     kernels: Kernels
     seed: int
-    trials: Several
+    trials: AtLeastTwo
     deltas: NonEmptyList[Probability]
 
     def __post_init__(self) -> None:

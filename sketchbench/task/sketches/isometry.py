@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
 from sketchbench.sketch.family import Family
@@ -34,7 +34,7 @@ class Isometry(Checked):
     family: Family
     kernels: Kernels
     seed: int
-    trials: Several  # number of operators
+    trials: AtLeastTwo  # number of operators
     k: Count  # number of coordinates in a support
 
     def __post_init__(self) -> None:

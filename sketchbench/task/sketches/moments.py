@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, NonEmptyList, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, NonEmptyList
 from sketchbench.kernels import Array, Kernels
 from sketchbench.measure.row import Row
 from sketchbench.sketch.family import Family
@@ -46,7 +46,7 @@ class Moments(Checked):
     known: Known
     kernels: Kernels
     seed: int
-    trials: Several
+    trials: AtLeastTwo
     pairs: NonEmptyList[Literal[vectors.Pair, "roaming_spike", "worst"]]
 
     def run(self) -> list[Row]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, NonEmptyList, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, NonEmptyList
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
 from sketchbench.sketch.family import Family
@@ -31,7 +31,7 @@ class Norms(Checked):
     known: Known
     kernels: Kernels
     seed: int
-    trials: Several
+    trials: AtLeastTwo
     pairs: NonEmptyList[vectors.Pair]
 
     def run(self) -> list[Row]:

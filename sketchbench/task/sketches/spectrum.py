@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
 from sketchbench.sketch.family import Family
@@ -43,7 +43,7 @@ class Spectrum(Checked):
     known: Known
     kernels: Kernels
     seed: int
-    trials: Several  # number of operators
+    trials: AtLeastTwo  # number of operators
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Natural, NonEmptyList, Probability, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, Natural, NonEmptyList, Probability
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
 from sketchbench.measure.summary import ROUNDING
@@ -45,7 +45,7 @@ class Tails(Checked):
     known: Known
     kernels: Kernels
     seed: int
-    trials: Several
+    trials: AtLeastTwo
     pairs: NonEmptyList[vectors.Pair]
     deltas: NonEmptyList[Probability]
     points: Natural

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, NonEmpty, Range, Several
+from sketchbench.base.parameters import AtLeastTwo, Checked, NonEmpty, Range
 from sketchbench.kernels import Kernels, numpy_kernels
 from sketchbench.measure.cost import count_operations, exponents, time_in_turns
 from sketchbench.measure.row import MEDIAN, Row
@@ -41,7 +41,7 @@ class TransformCost(Checked):
     seed: int
     sizes: Sizes  # values of d for `hadamard` and `cosine`, powers of two
     dense: Sizes  # values of d for `dense`, and for the cosine transform beside it, powers of two
-    repetitions: Several  # of each measurement of time
+    repetitions: AtLeastTwo  # of each measurement of time
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -15,6 +15,7 @@ from selecting import select
 
 from sketchbench import kernels
 from sketchbench.base.course import SETTINGS, WHOLE, Course, Unfinished
+from sketchbench.compressor import traits
 from sketchbench.compressor.discrete import DiscreteSRHT
 from sketchbench.compressor.plain import Plain
 from sketchbench.compressor.sparse import RandomK, TopK
@@ -216,7 +217,7 @@ def test_a_modular_compressor_adds_the_noise_to_its_integers(monkeypatch: pytest
     train = paired.train
 
     def watched(clients: Any, gradients: Any, arms: Any, seed: int, **others: Any) -> Any:
-        seen.extend((arm.sigma, arm.compressor.grid is not None) for arm in arms)
+        seen.extend((arm.sigma, traits.grid(arm.compressor) is not None) for arm in arms)
         return train(clients, gradients, arms, seed, **others)
 
     monkeypatch.setattr(paired, "train", watched)

@@ -24,12 +24,12 @@ from sketchbench.sketch.transform import SubsampledHadamard
 from sketchbench.task.compressors.leakage_limits import (
     Condition,
     LeakageLimits,
-    Training,
+    LimitsTraining,
     assigned,
     drawn_places,
     memberships,
 )
-from sketchbench.task.compressors.noisy_leakage import NoisyLeakage, Privacy, Release, _root
+from sketchbench.task.compressors.noisy_leakage import MessagePrivacy, NoisyLeakage, Release, _root
 from sketchbench.task.inversion.inversion import double_blind_client
 
 NUMBA = kernels.load("numba")
@@ -50,7 +50,7 @@ LIMITS = LeakageLimits(
         "local": Condition(local_steps=2),
         "trained": Condition(trained=3),
     },
-    training=Training(images=4, rate=0.1),
+    training=LimitsTraining(images=4, rate=0.1),
     local_rate=0.1,
     least=3.0,
     choosing=2,
@@ -61,7 +61,7 @@ NOISY = NoisyLeakage(
     compression=1,
     **SHARED,
     releases={"one": Release(), "sum": Release(clients=50, placement="distributed", others="unknown")},
-    privacy=Privacy(epsilons=[8.0], delta=1e-5, clip=1.0, noise=1.0),
+    privacy=MessagePrivacy(epsilons=[8.0], delta=1e-5, clip=1.0, noise=1.0),
     candidates=4,
     allowed=0.1,
     networks=2,
@@ -78,7 +78,7 @@ BLIND = DoubleBlindClient(
     },
     plain="plain",
     clients=[2, 3],
-    training=double_blind_client.Training(rounds=30, images=40, rate=0.3),
+    training=double_blind_client.ClientTraining(rounds=30, images=40, rate=0.3),
     least=3.0,
     allowed=0.01,
     trials=4,

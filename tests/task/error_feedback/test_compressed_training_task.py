@@ -15,7 +15,7 @@ from sketchbench import kernels
 from sketchbench.base.course import WHOLE
 from sketchbench.federated import experiment
 from sketchbench.federated.compressed_experiment import CompressedExperiment, CompressedProcedure, Compression
-from sketchbench.federated.compressors import UNCOMPRESSED, Arm
+from sketchbench.federated.compressors import UNCOMPRESSED, CompressionArm
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.tuning import Tuning
 from sketchbench.learning.dataset import augmentation, digits, partition, synthetic
@@ -120,8 +120,8 @@ def test_what_is_counted() -> None:
     task = changed(SMALL, trials=2, points=2)
     found = {
         UNCOMPRESSED: curves([0.8, 0.9], [0.9, 0.9]),
-        Arm("fiht", 2): curves([0.8, 0.82], [0.4, 0.6]),
-        Arm("count_sketch", 1.25): [*curves([0.8, 0.84], end=2.1), diverged()],
+        CompressionArm("fiht", 2): curves([0.8, 0.82], [0.4, 0.6]),
+        CompressionArm("count_sketch", 1.25): [*curves([0.8, 0.84], end=2.1), diverged()],
     }
     task_rows = list(task._rows(found, chance=2.3))
     (lost,) = of("accuracy_loss", task_rows, case="fiht")

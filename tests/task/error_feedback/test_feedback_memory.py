@@ -20,7 +20,7 @@ from sketchbench.measure.row import Row
 from sketchbench.sketch import BlockSparseEmbedding
 from sketchbench.sketch.recovery import CountSketchMedian
 from sketchbench.sketch.recovery.recovery import best
-from sketchbench.task.error_feedback.feedback_memory import Arms, Compressor, FeedbackMemory, Memory
+from sketchbench.task.error_feedback.feedback_memory import ArmMemory, Arms, FeedbackMemory, MemoryCompressor
 from sketchbench.theory.compressed_sensing import feedback_limit
 
 D, K, TRIALS, ROUNDS = 64 * 2 + 2 + 2 * 10 + 10, 20, 3, 12
@@ -125,7 +125,7 @@ def test_all_entries_leave_no_memory_and_an_absurd_compression_does_not_stay(ker
 @given(d=st.integers(1, 30), k=st.integers(1, 30), seed=st.integers(0, 2**32 - 1), rounds=st.integers(1, 40))
 def test_contractions_stay_within_the_limit(d: int, k: int, seed: int, rounds: int) -> None:
     kernels, k = load("numpy"), min(k, d)
-    memory = Memory(Compressor(lambda g: g, lambda z: z - best(kernels, z, k)), feedback_limit(k / d), 2)
+    memory = ArmMemory(MemoryCompressor(lambda g: g, lambda z: z - best(kernels, z, k)), feedback_limit(k / d), 2)
     random = np.random.default_rng(seed)
     heaviest = np.ones((2, d)) if seed % 2 else random.standard_cauchy((2, d))
     for t in range(1, rounds + 1):
@@ -135,7 +135,7 @@ def test_contractions_stay_within_the_limit(d: int, k: int, seed: int, rounds: i
 
 def test_what_is_beyond_the_limit_is_not_followed() -> None:
     """A compressor that puts back twice what it is given: over in the first round in which 2 + 4 + ... exceeds 10."""
-    memory = Memory(Compressor(lambda g: g, lambda z: 2 * z), limit=10.0, trials=1)
+    memory = ArmMemory(MemoryCompressor(lambda g: g, lambda z: 2 * z), limit=10.0, trials=1)
     ratios = [memory.add(t, np.ones((1, 4)), load("numpy"))[0] for t in range(1, 6)]
     assert ratios == pytest.approx([2, 6, 14, 2, 2])
     assert (memory.over[0], memory.largest[0]) == (3, pytest.approx(14))

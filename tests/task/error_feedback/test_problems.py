@@ -14,13 +14,13 @@ from sketchbench.learning.objective.sparse_gradients import SparseGradients
 from sketchbench.measure.row import Row
 from sketchbench.sketch import SubsampledHadamard
 from sketchbench.sketch.recovery import FIHT
-from sketchbench.task.error_feedback.compressed_sensing import CompressedSensing, ShownRound, _joined
+from sketchbench.task.error_feedback.compressed_sensing import CompressedSensingTask, ShownRound, _joined
 
 TRIALS = 3
 
 
-def task(problem: Any) -> CompressedSensing:
-    return CompressedSensing(
+def task(problem: Any) -> CompressedSensingTask:
+    return CompressedSensingTask(
         family=SubsampledHadamard(64, 32, signs=False),
         recovery=FIHT,
         kernels=load("numba"),

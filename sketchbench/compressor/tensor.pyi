@@ -1,1 +1,0 @@
-from torch import Tensor as Tensor
