@@ -1,10 +1,8 @@
 """Kernels: random bits and array operations, with the same functions in one module for each backend.
-
 `numpy` is the reference, `numba` the default on a CPU, and `cupy` runs on a GPU. Random bits come from Philox4x32-10, a
 counter-based generator of integers, so a key gives the same signs, buckets and rows on every backend, bit for bit, at
 any number of threads; normal variates agree to rounding. A draw for many operators at once is a *stack*: the first axis
-counts operators, and operator t depends on the key and t only, not on the size of the stack.
-"""
+counts operators, and operator t depends on the key and t only, not on the size of the stack."""
 
 import functools
 import importlib
