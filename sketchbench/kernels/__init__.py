@@ -28,18 +28,13 @@ def index_type(bound: int) -> str:
 
 
 class Kernels(Protocol):
-    """The functions and names of a backend module.
+    """The functions and names of a backend module, such as its array module `xp`, `numpy` or `cupy`.
 
     Numbers of rows and columns, and indices, called int32 here, are int64 if their bound exceeds 2^31. A row of random
-    words has at most 2^34 of them, and a matrix 2^32 rows (`Draws` rejects more).
-
-    Shapes are in terms of T operators, N vectors and s nonzeros per column. Random draws take `key` (64 bits), `stream`
-    (a number that tells draws of an operator apart, 0 to 2^32 - 1), `first` (the number of the first operator) and
-    `operators` (T). Costs are for the whole stack.
-
-    Attributes:
-        NAME: name of the backend.
-        xp: its array module, `numpy` or `cupy`.
+    words has at most 2^34 of them, and a matrix 2^32 rows (`Draws` rejects more). Shapes are in terms of T operators, N
+    vectors and s nonzeros per column. Random draws take `key` (64 bits), `stream` (a number that tells draws of an
+    operator apart, 0 to 2^32 - 1), `first` (the number of the first operator) and `operators` (T). Costs are for the
+    whole stack.
     """
 
     NAME: str

@@ -16,10 +16,9 @@ class SubsampledTransform(Family):
     """R = √(n/b) S H D P: zero padding P to length n, random signs D, an orthonormal transform H, b uniform rows S.
     Base class of SRHT and SRCT; E[RᵀR] = I; b <= n, or any b with `replacement`.
 
-    Arguments:
-        replacement: whether rows are sampled independently, with repeats; song2023 Definition D.3 has none.
-        signs: False for D = I, the sensing matrix of tang2021 Proposition 1, for sparse vectors. E[RᵀR] = I holds, but
-            the variance for a given vector may be much larger.
+    `replacement` samples rows independently, with repeats; song2023 Definition D.3 has none. `signs=False` makes D = I,
+    the sensing matrix of tang2021 Proposition 1, for sparse vectors: E[RᵀR] = I holds, but the variance for a given
+    vector may be much larger.
     """
 
     replacement: bool = False
