@@ -1,10 +1,8 @@
 """Kernels: random bits and array operations, with the same functions in one module for each backend.
-
 `numpy` is the reference, `numba` the default on a CPU, and `cupy` runs on a GPU. Random bits come from Philox4x32-10, a
 counter-based generator of integers, so a key gives the same signs, buckets and rows on every backend, bit for bit, at
 any number of threads; normal variates agree to rounding. A draw for many operators at once is a *stack*: the first axis
-counts operators, and operator t depends on the key and t only, not on the size of the stack.
-"""
+counts operators, and operator t depends on the key and t only, not on the size of the stack."""
 
 import functools
 import importlib
@@ -30,18 +28,13 @@ def index_type(bound: int) -> str:
 
 
 class Kernels(Protocol):
-    """The functions and names of a backend module.
+    """The functions and names of a backend module, such as its array module `xp`, `numpy` or `cupy`.
 
     Numbers of rows and columns, and indices, called int32 here, are int64 if their bound exceeds 2^31. A row of random
-    words has at most 2^34 of them, and a matrix 2^32 rows (`Draws` rejects more).
-
-    Shapes are in terms of T operators, N vectors and s nonzeros per column. Random draws take `key` (64 bits), `stream`
-    (a number that tells draws of an operator apart, 0 to 2^32 - 1), `first` (the number of the first operator) and
-    `operators` (T). Costs are for the whole stack.
-
-    Attributes:
-        NAME: name of the backend.
-        xp: its array module, `numpy` or `cupy`.
+    words has at most 2^34 of them, and a matrix 2^32 rows (`Draws` rejects more). Shapes are in terms of T operators, N
+    vectors and s nonzeros per column. Random draws take `key` (64 bits), `stream` (a number that tells draws of an
+    operator apart, 0 to 2^32 - 1), `first` (the number of the first operator) and `operators` (T). Costs are for the
+    whole stack.
     """
 
     NAME: str

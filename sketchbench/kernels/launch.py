@@ -1,10 +1,8 @@
 """The parameters of a CUDA kernel, read from its source, and the check of every launch against them.
-
 CuPy passes an array as a bare pointer: given another dtype, a strided view, a short array or another device's array, a
 kernel silently reads other numbers. In the source, `HOLDS(...)` after a pointer gives its number of entries: an
 expression in the kernel's integers, in the names of its other arrays, which stand for their sizes, and in `blocks`, the
-number of blocks of the launch.
-"""
+number of blocks of the launch."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -1,11 +1,9 @@
 """The Walsh-Hadamard transform on a CPU, for `numba_kernels`.
-
 Its stages combine entries at distances 1, 2, 4, ..., in this order, so every result is the same tree of additions as in
 `numpy_kernels`, however stages are grouped: in registers, then in blocks that fit into the cache, then in panels, which
 are columns of the blocks. `spread_hadamard_collect` is an exception for few entries: the last stages of sparse vectors
 are cheap, so they come first, and the result is made part by part in the cache. No function calls compiled code of
-another file, since Numba's cache does not notice edits there.
-"""
+another file, since Numba's cache does not notice edits there."""
 
 from collections.abc import Sequence
 from typing import Any

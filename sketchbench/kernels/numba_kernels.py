@@ -1,10 +1,8 @@
 """Compiled CPU kernels; `Kernels` documents the functions, and `numpy_kernels` defines their results.
-
 Loops run in parallel over operators, vectors and rows, and the order of every sum is fixed, so results do not depend on
 the number of threads. Compiled functions call none of another file, since Numba's cache does not notice edits there; so
 `numba_hadamard` (Walsh-Hadamard transforms), `numba_selection` (largest entries), `numba_vectors` (arithmetic) and this
-module share none.
-"""
+module share none."""
 
 import math
 from typing import Any

@@ -60,12 +60,8 @@ class FloorError(RefusedError):
 @checked
 def epsilon(accountant: str, mechanism: Mechanism, delta: float) -> float:
     """The ε for which an accountant shows a mechanism to be (ε, δ)-differentially private; the largest if clients
-    differ.
-
-    Arguments:
-        accountant: name in ACCOUNTANTS; see the module.
-        mechanism: everything that is released.
-        delta: δ of the whole mechanism, 0 < δ < 1.
+    differ. The accountant is a name in ACCOUNTANTS (see the module), the mechanism everything that is released, 0 < δ <
+    1.
 
     Raises RefusedError if the accountant's theorem does not cover the mechanism, or beyond its numerical limits;
     OutOfRangeError if a lemma's condition on ε, δ or batches is not met; ValueError for an unknown accountant, a δ out

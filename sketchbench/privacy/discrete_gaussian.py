@@ -103,8 +103,8 @@ def closeness(sigma: Positive, clients: Count) -> float:
 @checked
 def rounded_norm(norm: NonNegative, rows: Count, beta: Probability) -> float:
     """A bound of the norm of a vector x of b entries, ‖x‖ <= `norm`, after random rounding to integers, exceeded with a
-    probability of at most β (Kairouz, Liu and Steinke 2021, Theorem 1): Δ̃² = min{‖x‖² + b/4 + √(2 ln 1/β) (‖x‖ +
-    √b/2), (‖x‖ + √b)²}.
+    probability of at most β (Kairouz, Liu and Steinke 2021, Theorem 1): Δ̃² = min{‖x‖² + b/4 + √(2 ln 1/β)
+    (‖x‖ + √b/2), (‖x‖ + √b)²}.
 
     If a record changes a vector y by x, rounding both with the same uniform numbers changes ⌊y + u⌋ by x rounded at
     random, with independent entries. So it also bounds the change by a record. The record's owner can't see that

@@ -72,8 +72,8 @@ def mu(epsilon: float, delta: float) -> float:
 
 
 def resampled_delta(mu: float, epsilon: float, batch: int, records: int) -> float:
-    """An upper bound of δ at a given ε > 0 for a Gaussian release of the mean over a batch drawn with replacement. μ >
-    0 is the sensitivity over σ for a record that is in the batch once.
+    """An upper bound of δ at a given ε > 0 for a Gaussian release of the mean over a batch drawn with replacement.
+    μ > 0 is the sensitivity over σ for a record that is in the batch once.
 
     A record is in the batch j times with probability w_j, and then moves the mean by at most j μ. So outputs of
     neighbouring data sets have the distributions P = Σ w_j P_j and Q = Σ w_j Q_j with P_0 = Q_0 = A; any two of A, P_j

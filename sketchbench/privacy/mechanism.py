@@ -154,7 +154,7 @@ def private_training(
     step: SampledGaussian, *, local_steps: int, rounds: int, records: tuple[frozenset[int], ...], sketch: str
 ) -> Mechanism:
     """Everything that private iterative sketching releases to the server (song2023 Algorithm 2): T rounds of K local
-    steps, the same `step` for all clients; `records` are the numbers of each client's records. A sketch is
+    steps, the same `step` for all clients. `records` are each client's record numbers; a sketch is
     post-processing."""
     clients = Parallel((Composed(step, local_steps),) * len(records), records)
     return PostProcessed(Composed(clients, rounds), sketch)

@@ -1,10 +1,8 @@
 """Reconstruction robustness: the probability that an attack on a Gaussian release finds a record from a known prior.
-
 Balle, Cherubin and Hayes 2022; Hayes, Mahloujifar and Balle 2023. The attacker knows the prior, the mechanism and all
 other records. κ is the probability that the best guess without the release succeeds. With the release, no attack
 succeeds with a probability above the mechanism's blow-up function at κ: the largest probability of an event that has
-the probability κ if the record is left out.
-"""
+the probability κ if the record is left out."""
 
 import math
 

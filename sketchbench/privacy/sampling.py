@@ -16,8 +16,8 @@ Neighbours = Literal["replace_one", "add_remove"]
 class Sampling(Checked):
     """The sampling of batches of a client's records, a new batch for every release. `full`: all records. `poisson`:
     every record independently, with probability batch/records; `batch` is the expected size. `without_replacement`: a
-    uniform set of records. `with_replacement`: independent uniform records, with repeats. Raises ValueError unless 1 <=
-    batch <= records, or for a smaller full batch; TypeError for a size that is not an integer."""
+    uniform set of records. `with_replacement`: independent uniform records, with repeats. Raises ValueError unless
+    1 <= batch <= records, or for a smaller full batch; TypeError for a size that is not an integer."""
 
     kind: Kind
     batch: Count

@@ -11,12 +11,10 @@ SIGNS, BUCKETS, ROWS, ENTRIES = range(4)  # the streams of our families
 @dataclass(frozen=True)
 class Draws:
     """The random bits of the T operators `first` to `first + T - 1` of one 64-bit key.
-
     The first axis of every array counts the operators. A `stream` is a number from 0 to 2^32 - 1; SIGNS, BUCKETS, ROWS
     and ENTRIES name 0 to 3. Draws from different streams are independent; draws from the same stream use the same bits,
     even by different methods. Integers are int32 if they are below 2^31, else int64. A matrix has at most 2^32 rows of
-    2^34 words of 32 bits: more raises SizeError. More than the memory raises MemoryError before any allocation.
-    """
+    2^34 words of 32 bits: more raises SizeError. More than the memory raises MemoryError before any allocation."""
 
     key: int
     first: int

@@ -19,17 +19,13 @@ class Family(ABC):
     """A distribution over sketching matrices R of shape (b, d), described completely by the fields of its class.
 
     `draw(key)` gives an operator R, or a stack of independent ones. Every family of the project but `Identity` is
-    random, and has E[RᵀR] = I, so that `R.desketch(R.sketch(x))` is an unbiased estimate of x.
+    random, and has E[RᵀR] = I, so that `R.desketch(R.sketch(x))` is an unbiased estimate of x. The dimension of the
+    vectors is d >= 1, the sketch size b >= 1; some families need b <= d.
 
     To write a family: a frozen dataclass with one method, `_draw`, whose matrices are scaled to E[RᵀR] = I. Override
-    `check` if some sizes are impossible. Set the class attribute `random` to False if all operators are equal.
-
-    Names are part of the random stream: keys are hashes of `repr(family)`, among others (`seeds.key`), so renaming a
-    class or a field changes every number computed with it.
-
-    Arguments:
-        d: dimension of the vectors, >= 1.
-        b: sketch size, >= 1; some families need b <= d.
+    `check` if some sizes are impossible. Set the class attribute `random` to False if all operators are equal. Names
+    are part of the random stream: keys are hashes of `repr(family)`, among others (`seeds.key`), so renaming a class or
+    a field changes every number computed with it.
 
     Raises SizeError for sizes that the family cannot have, ValueError for d < 1, b < 1, or another parameter out of its
     range, TypeError for a size that is not an `int`.

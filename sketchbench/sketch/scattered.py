@@ -44,12 +44,10 @@ class Scattered(Sketch):
 
     def median(self, y: Array, *, lower: bool = False) -> Array:
         """The median of s estimates of every coordinate: y (..., b) -> (..., d); raises as `desketch` does.
-
         The estimates of x_j are sign * y[bucket] / scale, for its s nonzeros; an estimate is exact if no other nonzero
         coordinate shares the bucket. For even s the median is the mean of the middle two, or their `lower`. With
         `BlockSparseEmbedding` this decodes a CountSketch with s rows. `desketch` is the mean of the same estimates if
-        scale = s^-1/2.
-        """
+        scale = s^-1/2."""
         lifted = self.lift(y, self.b, "b", True)
         matrix, xp = self._matrix, self.kernels.xp
         lower = lower and matrix.buckets.shape[1] % 2 == 0

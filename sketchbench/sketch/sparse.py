@@ -13,12 +13,10 @@ from sketchbench.sketch.scattered import Scattered
 @dataclass(frozen=True)
 class SparseEmbedding(Family):
     """Sparse embedding I: s entries ±1/√s in every column, in different rows (song2023 Definition D.6). E[RᵀR] = I.
-
     The s rows, 1 <= s <= b, are a uniform sample without replacement, the signs are independent; s = 1 is CountSketch.
     The estimate gᵀRᵀRh of gᵀh has the variance (‖g‖²‖h‖² + (gᵀh)² - 2Σ g_i²h_i²)/b for every s
     (`theory.second_moment.hashed`), and E‖RᵀRh - h‖² = (d - 1)/b ‖h‖²; a larger s makes tails lighter. Sketching or
-    desketching a vector costs O(s d).
-    """
+    desketching a vector costs O(s d)."""
 
     s: int = 4
 

@@ -16,10 +16,9 @@ class SubsampledTransform(Family):
     """R = √(n/b) S H D P: zero padding P to length n, random signs D, an orthonormal transform H, b uniform rows S.
     Base class of SRHT and SRCT; E[RᵀR] = I; b <= n, or any b with `replacement`.
 
-    Arguments:
-        replacement: whether rows are sampled independently, with repeats; song2023 Definition D.3 has none.
-        signs: False for D = I, the sensing matrix of tang2021 Proposition 1, for sparse vectors. E[RᵀR] = I holds, but
-            the variance for a given vector may be much larger.
+    `replacement` samples rows independently, with repeats; song2023 Definition D.3 has none. `signs=False` makes D = I,
+    the sensing matrix of tang2021 Proposition 1, for sparse vectors: E[RᵀR] = I holds, but the variance for a given
+    vector may be much larger.
     """
 
     replacement: bool = False
@@ -58,13 +57,11 @@ class SubsampledTransform(Family):
 @dataclass(frozen=True)
 class SubsampledHadamard(SubsampledTransform):
     """SRHT: √(n/b) S H D P with the Walsh-Hadamard matrix H of the next power of two n >= d (song2023 Definition D.3).
-
     P pads vectors with zeros to length n, D has random signs, S samples b rows uniformly. E[RᵀR] = I. The estimate
     gᵀRᵀRh of gᵀh has the variance ρ (‖g‖²‖h‖² + (gᵀh)² - 2Σ g_i²h_i²)/b (`theory.second_moment.sampled_hadamard`), and
     E‖RᵀRh - h‖² = ρ (d - 1)/b ‖h‖², with ρ = (n - b)/(n - 1), or 1 with replacement. Sketching or desketching a vector
     costs O(n log n). With `pad=False` a d that is not a power of two raises SizeError; other arguments as in
-    `SubsampledTransform`.
-    """
+    `SubsampledTransform`."""
 
     pad: bool = True
 
@@ -97,12 +94,10 @@ class ShuffledHadamard(SubsampledHadamard):
 @dataclass(frozen=True)
 class SubsampledCosine(SubsampledTransform):
     """SRCT: √(n/b) S H D P with the orthonormal cosine transform (DCT-II) H of length n = d; ours.
-
     D has random signs, S samples b rows uniformly. E[RᵀR] = I; the variance of gᵀRᵀRh is close to SRHT's, since entries
     of H differ in size (`theory.second_moment.sampled_cosine`), and E‖RᵀRh - h‖² = (d/b - 1)‖h‖², or (d - 1)/b ‖h‖²
     with replacement. Sketching or desketching a vector costs O(n log n). `pad` pads vectors with zeros to the next n
-    whose only prime factors are 2, 3 and 5, for a fast transform; other arguments as in `SubsampledTransform`.
-    """
+    whose only prime factors are 2, 3 and 5, for a fast transform; other arguments as in `SubsampledTransform`."""
 
     pad: bool = False
 

@@ -127,7 +127,7 @@ def _check_sparsity(k: int, d: int) -> None:
 @checked
 def feedback_limit(share: Share) -> float:
     """The largest norm of error feedback's memory over the largest norm of a message: q/(1 - q) with q² = 1 - share,
-    nearly 2/share. The compressor takes this share of the energy of its input, 0 < share <= 1, so ‖ε(t)‖ <= q (‖ε(t -
-    1)‖ + ‖message‖). For the K largest of d entries the share is at least K/d. Ours."""
+    nearly 2/share. The compressor takes this share of the energy of its input, 0 < share <= 1, so ‖ε(t)‖ <= q
+    (‖ε(t - 1)‖ + ‖message‖). For the K largest of d entries the share is at least K/d. Ours."""
     q = math.sqrt(1 - share)
     return q / (1 - q)

@@ -54,16 +54,10 @@ def convex_rounds(p: Assumptions, target: Positive) -> int:
 
 
 class Corollary(NamedTuple):
-    """The prescriptions of a theorem about communication for a target ε.
-
-    Attributes:
-        bound: place of the theorem whose bound it is derived from.
-        average: whether that bound is about the mean of all weights.
-        unsketched: place of the theorem for one local step, which gives the step size without sketches.
-        threshold: function of the constants, the ε at which the regime changes.
-        step: function of the constants and ε, the step size η.
-        rounds: function of the constants and ε, the number T of rounds.
-    """
+    """The prescriptions of a theorem about communication for a target ε: functions of the constants, the ε at which the
+    regime changes (`threshold`), and of the constants and ε, the step size η and the number T of rounds. They are
+    derived from the theorem `bound`; `average` says that it is about the mean of all weights. `unsketched` is the
+    theorem for one local step, which gives the step size without sketches."""
 
     bound: str
     average: bool

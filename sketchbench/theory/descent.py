@@ -98,9 +98,9 @@ class Ellipsoid(Checked):
 
 
 class Rippled:
-    """L(x) = Σ x_i² + r(x_i), r(u) = (h/k)(1 - cos k(|u| - 1)) beyond |u| = 1 and 0 within, h = 0.05 and k = 60. r'' =
-    hk cos k(|u| - 1) is between -3 and 3, so L'' is negative at some places and above β at others: L is not convex, and
-    its gradient not β-Lipschitz. By Cauchy-Schwarz, a single entry's constants are the sum's."""
+    """L(x) = Σ x_i² + r(x_i), r(u) = (h/k)(1 - cos k(|u| - 1)) beyond |u| = 1 and 0 within, h = 0.05 and k = 60.
+    r'' = hk cos k(|u| - 1) is between -3 and 3, so L'' is negative at some places and above β at others: L is not
+    convex, and its gradient not β-Lipschitz. By Cauchy-Schwarz, a single entry's constants are the sum's."""
 
     constants = DescentConstants(c=0.0625, d=1.0, alpha=0.75, beta=2.05, theta_1=1.94, theta_2=2.05)
 

@@ -13,14 +13,10 @@ from sketchbench.measure.numbers import Finite, Matrix
 def unreachable_share(before: Matrix, after: Matrix, update: Matrix) -> float:
     """The share of an update's energy that a client cannot express by two broadcasts (zhang2021 Remark 1).
 
-    It is min ‖before Z₁ - after Z₂ - update‖² / ‖update‖² over Z₁ and Z₂: the part of Δ outside the span of the 2s
-    columns. For generic weights with d_out <= 2s that span is all of R^d_out, and the share is 0. By singular value
-    decomposition, O(d_out² s + d_out s d_in).
-
-    Arguments:
-        before: sketched weights W_old S_old, (d_out, s).
-        after: sketched weights W_new S_new, (d_out, s).
-        update: Δ, (d_out, d_in).
+    It is min ‖before Z₁ - after Z₂ - update‖² / ‖update‖² over Z₁ and Z₂, for sketched weights W_old S_old and W_new
+    S_new (d_out, s) and the update Δ (d_out, d_in): the part of Δ outside the span of the 2s columns. For generic
+    weights with d_out <= 2s that span is all of R^d_out, and the share is 0. By singular value decomposition,
+    O(d_out² s + d_out s d_in).
 
     >>> unreachable_share(np.array([[1.0], [0.0]]), np.array([[2.0], [0.0]]), np.array([[3.0], [4.0]]))
     0.64

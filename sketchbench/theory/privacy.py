@@ -99,8 +99,8 @@ def sampling_with_replacement(each: Known, batch: Count, records: Count) -> Guar
 
 @checked
 def amplify_by_sampling(each: Known, share: Share) -> Guarantee:
-    """The guarantee of a mechanism on a batch of share p, drawn without replacement or by Poisson sampling: log(1 +
-    p(exp(ε) - 1)) and p δ, for any ε (Balle, Barthe and Gaboardi 2018, Theorems 8 and 9)."""
+    """The guarantee of a mechanism on a batch of share p, drawn without replacement or by Poisson sampling:
+    log(1 + p(exp(ε) - 1)) and p δ, for any ε (Balle, Barthe and Gaboardi 2018, Theorems 8 and 9)."""
     if each.epsilon > LARGEST_EXPONENT:
         amplified = each.epsilon + math.log(share + (1 - share) * math.exp(-each.epsilon))
     else:

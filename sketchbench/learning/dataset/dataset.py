@@ -34,10 +34,7 @@ class Dataset(Checked):
 
     Arguments:
         label: name in tables and pages, which says whether it is the official copy.
-        classes: number of classes.
         white: largest value of a pixel.
-        train: training samples.
-        test: test samples.
         users: each training sample's user, as a number, int64 (n,); None if unknown.
 
     Raises ValueError, with the value and its place, for images, labels or users of another type or shape, or of

@@ -22,17 +22,9 @@ def load(
     minority: Probability | None = None,
     seed: int = 0,
 ) -> Dataset:
-    """Synthetic images, determined by the parameters. Raises ValueError for a parameter out of its range.
-
-    Arguments:
-        like: real data set whose image shape is used.
-        train: number of training images.
-        test: number of test images.
-        classes: number of classes.
-        noise: standard deviation of the noise in each pixel, for pixels from 0 to 1.
-        minority: probability of the last class; None makes all classes equally likely.
-        seed: root of patterns, labels and noise.
-    """
+    """Synthetic images in the shape of those of a real data set (`like`), determined by the parameters. `noise` is the
+    standard deviation of the noise in each pixel, for pixels from 0 to 1; `minority` the probability of the last class,
+    None for equal classes. Raises ValueError for a parameter out of its range."""
     random = seeds.generator(seed, data="synthetic", like=like, classes=classes)
     patterns = _patterns(random, classes, SHAPES[like])
     last = 1 / classes if minority is None else minority

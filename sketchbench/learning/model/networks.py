@@ -36,17 +36,10 @@ def cnn(
     pooled: Sequence[bool],
     hidden: Sequence[Count],
 ) -> nn.Sequential:
-    """A network of convolutions and dense layers with ReLU; for two classes it returns one score, of class 1. With the
-    settings of conf/model it has 582,026 parameters for MNIST, 670,434 for CIFAR-10, and 212,001 for LFW.
-
-    Arguments:
-        filters: number of filters of each convolution, which has no padding, as in the listing of Appendix E.
-        kernel: height and width of the filters.
-        pooled: whether the maximum over 2 × 2 pixels follows each convolution.
-        hidden: units of the dense layers.
-
-    Raises ValueError for images too small for these convolutions, and for lists of other lengths.
-    """
+    """A network of convolutions and dense layers of `hidden` units with ReLU; for two classes it returns one score, of
+    class 1. Convolutions have no padding, as in the listing of Appendix E; `pooled` says after which of them the
+    maximum over 2 × 2 pixels follows. With the settings of conf/model it has 582,026 parameters for MNIST, 670,434 for
+    CIFAR-10, and 212,001 for LFW. Raises ValueError for too small images, and for lists of other lengths."""
     body: list[nn.Module] = []
     channels = shape[0]
     _require_pairs(filters=filters, pooled=pooled)

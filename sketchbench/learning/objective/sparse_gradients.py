@@ -17,8 +17,8 @@ class SparseGradients(Diagonal):
 
     The mean A of all A_c has the diagonal exp(-j / decay) + floor in the active coordinates j = 1, ..., `active` (None:
     all). There a client's curvatures are normal around it with variance 1 - 1/N, often negative: f is convex, the f_c
-    are not. In other coordinates A, every A_c and w* are 0. A client's stochastic gradient has the noise `smooth` A u +
-    `spikes` b⊙v, with u and v standard normal and b Bernoulli of rate `spike_rate` (R₁, R₂ and p_b in the paper).
+    are not. In other coordinates A, every A_c and w* are 0. A client's stochastic gradient has the noise `smooth` A
+    u + `spikes` b⊙v, with u and v standard normal and b Bernoulli of rate `spike_rate` (R₁, R₂ and p_b in the paper).
     Gradients are nearly sparse, since large curvatures and spikes are few. All constants are exact; f's own are
     `mean_smoothness` and `mean_convexity`.
     """
