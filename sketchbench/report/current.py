@@ -19,7 +19,7 @@ def not_current(reports: Path, releases: Mapping[str, str] | None = None) -> lis
     """A line for each kind of report in a folder that was made by other code than this, and for each release of a
     library that tables were made with and that is not installed (`releases`: by library, those that are).
 
-    Whether the runs behind a table are of this code, its verdicts say (see `standing.Table.states`). Reads seals alone.
+    Whether the runs behind a table are of this code, its verdicts say (see `standing.RunTable.states`). Reads seals alone.
     Raises SealError for one that is damaged.
     """
     releases = installed() if releases is None else releases
