@@ -37,17 +37,23 @@ $(VENV)/ready: pyproject.toml requirements.lock requirements-build.lock requirem
 	$(INSTALL) --editable .
 	touch $@
 
-results: $(VENV)/ready ## run every study at the quick scale, and write reports/
-	@sh workflow/run $(ARGS)
+results: $(VENV)/ready ## run every study at the quick scale, and write reports/; ARGS="--scale smoke": in 2 minutes
+	@python -m sketchbench results $(ARGS)
 
-paper: $(VENV)/ready ## the same at the papers' own sizes: days; goes on where it was stopped, and from kept trainings
+paper: $(VENV)/ready ## the same at the papers' own sizes: days; resumes, also from kept trainings
 	@[ ! -d $(KEPT) ] || python -m sketchbench gather $(KEPT) --scale paper
-	@sh workflow/run --config scale=paper $(ARGS)
+	@python -m sketchbench results --scale paper $(ARGS)
 
+# An archive for each study, the same bytes from the same records.
+PACK := tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=a+rX,u+w,go-w --format=gnu
 keep: ## keep the records of trainings and attacks that took hours, to be committed: make paper begins with them
-	@mkdir -p $(KEPT) && cd results/paper && \
-	  find . \( -name 'trial[0-9]*.parquet' -o -path './frontier*.parquet' \) -print0 | \
-	  tar --null -cf - -T - | tar -xf - -C "$$OLDPWD/$(KEPT)" && du -sh "$$OLDPWD/$(KEPT)"
+	@mkdir -p $(KEPT) && work=$$(mktemp -d) && trap 'rm -rf "$$work"' EXIT && \
+	  for old in $(KEPT)/*.tar; do [ ! -f "$$old" ] || tar -xf "$$old" -C "$$work" || exit 1; done && \
+	  (cd results/paper && find . \( -name 'trial[0-9]*.parquet' -o -path './frontier*.parquet' \) -print0 | \
+	    tar --null -cf - -T -) | tar -xf - -C "$$work" && \
+	  for study in "$$work"/*/; do \
+	    study=$$(basename "$$study") && $(PACK) -cf "$(KEPT)/$$study.tar" -C "$$work" "$$study" || exit 1; \
+	  done && du -sh $(KEPT)
 
 report: results ## bundle tables and figures into reports/report.html
 	python -m snakemake --report reports/report.html

@@ -8,7 +8,7 @@ from setuptools import setup
 from setuptools.command.build_py import build_py
 
 FOLDERS = ("conf", "workflow/schemas")
-REPORTS = ("*.csv", "*.seal", "*.md", "tables/*.csv", "tables/*.seal", "tables/origin/*")
+REPORTS = ("*.csv", "*.md", "seals.jsonl", "tables/*.csv", "tables/seals.jsonl", "tables/origin/seals.jsonl")
 
 
 class WithConfigs(build_py):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from sketchbench.base.project import PROJECT
 from sketchbench.plan import cost
+from sketchbench.report import seal
 from sketchbench.run.config import study
 
 SCALE = "quick"
@@ -22,9 +23,9 @@ def sample(share: Fraction, root: Path = PROJECT) -> list[str]:
     """The studies drawn, by name."""
     conf = root / "conf"
     known = {key.study: one.runs * one.seconds for key, one in cost.read(conf / "costs.csv").items() if key[0] == SCALE}
-    seals = sorted((root / "reports" / "tables").glob("*.seal"))
-    drawn_by = hashlib.sha256(b"".join(seal.read_bytes() for seal in seals)).hexdigest()
-    studies = {seal.stem for seal in seals} & set(study.names(conf))
+    tables = root / "reports" / "tables"
+    drawn_by = seal.digest((tables / seal.MANIFEST).read_bytes())
+    studies = seal.seals(tables).keys() & set(study.names(conf))
     always = {name for name in studies if study.read(conf, name, SCALE).always}
     chosen = always | (studies - known.keys())
     left = sum(known.values()) * share - sum(known.get(name, 0.0) for name in always)

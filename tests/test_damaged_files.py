@@ -149,7 +149,7 @@ def sealed_table(root: Path) -> Content:
     path = root / "one.csv"
     path.write_text("method,label,quantity,mean\nams,AMS,a,1.5\nams,AMS,b,2.5\n")
     seal.write("table", "quick", {"ams": "00", "srht": "11"}, [path], commits={"ams": "0123456789ab"})
-    return [path, seal.beside(path)], lambda: (seal.read(seal.beside(path)), seal.content(path, "table", "quick"))
+    return [path, root / seal.MANIFEST], lambda: (seal.read(path), seal.content(path, "table", "quick"))
 
 
 def saved_checkpoint(root: Path) -> Content:

@@ -33,7 +33,7 @@ def test_a_name_is_what_its_module_has(name: str) -> None:
 
 @pytest.mark.parametrize("kind", METHODS)
 def test_every_method_of_a_config_is_offered(kind: str) -> None:
-    contents = [yaml.safe_load(path.read_text()) for path in sorted((CONF / kind).glob("*.yaml"))]
+    contents = [yaml.safe_load(path.read_text()) for path in sorted((CONF / kind).rglob("*.yaml"))]
     targets = {content.get(METHODS[kind], {}).get("_target_") for content in contents} - {
         None
     }  # some only add to others

@@ -4,6 +4,7 @@ import functools
 import io
 import json
 import shutil
+import tarfile
 from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,7 @@ def test_all_is_taken_once(elsewhere: Path) -> None:
     units = planned().units
     assert len(of("taken", lines)) == len(units) + 2
     (joined,) = of("not needed", lines)
-    assert "its trials are runs of their own here, and taken instead" in joined
+    assert "its trials are separate runs here, and are copied instead" in joined
     for unit in units:
         assert record.read(Path(unit.record), unit.signature).rows == ROWS
     for batch in planned().all_batches:
@@ -116,14 +117,14 @@ def test_what_is_refused(elsewhere: Path) -> None:
         return line
 
     assert "refused" in reason(trials[0])
-    assert "made by other code than is here; its signature is 0000" in reason(trials[0])
+    assert "made by other code; its signature is 0000" in reason(trials[0])
     assert "no such run is planned here; its signature is 1111" in reason(norms[0])
     for path in norms[1:4]:
         assert reason(path).startswith("damaged: ")
-    assert "is there already, with other numbers" in reason(norms[5])
+    assert "holds other numbers or times" in reason(norms[5])
     assert place.read_bytes() == before
     assert [line for line in lines if ".pt: it was changed" in line and line.startswith("damaged: ")]
-    assert [line for line in lines if ".pt: it is of no run" in line and line.startswith("refused: ")]
+    assert [line for line in lines if ".pt: no such run is planned here" in line and line.startswith("refused: ")]
     assert not [line for line in lines if "link.parquet" in line]
     assert of("taken", lines)
     assert not list(Path().rglob("*.pt"))
@@ -142,7 +143,7 @@ def test_the_checkpoint_that_is_farther_wins(elsewhere: Path) -> None:
 
 @pytest.mark.parametrize(
     ("folder", "words"),
-    [("none", "is not there; name one"), ("file", "is no folder"), (".", "holds the results that are here")],
+    [("none", "is not a directory"), ("file", "is not a directory"), (".", "holds the results of this machine")],
 )
 def test_a_wrong_folder(elsewhere: Path, folder: str, words: str) -> None:
     Path("file").touch()
@@ -150,3 +151,15 @@ def test_a_wrong_folder(elsewhere: Path, folder: str, words: str) -> None:
         main(["gather", folder, *OPTIONS])
     with pytest.raises(SystemExit):
         main(["gather"])
+
+
+def test_an_archive_is_searched_like_a_folder(elsewhere: Path) -> None:
+    """And a damaged one is refused."""
+    archives = elsewhere.with_name("archives")
+    archives.mkdir()
+    with tarfile.open(archives / "all.tar", "w") as tar:
+        tar.add(elsewhere, arcname=".")
+    taken = of("taken", gathered(elsewhere, "--dry-run"))
+    assert of("taken", gathered(archives)) == [line.replace("taken: ", "taken: all.tar/") for line in taken]
+    (archives / "all.tar").write_bytes((archives / "all.tar").read_bytes()[:700])
+    assert of("damaged", gathered(archives, code=1))

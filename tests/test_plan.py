@@ -18,9 +18,11 @@ from sketchbench.plan import making as planning
 from sketchbench.plan.batch import LEAST
 from sketchbench.plan.plan import SHORT, Plan
 from sketchbench.run.config import composition
+from sketchbench.run.config.chapters import named
+from sketchbench.run.config.composition import user_folder
 from sketchbench.run.config.schema import SchemaError
 
-STUDIES = sorted(path.stem for path in (CONF / "study").glob("*.yaml"))
+STUDIES = list(named(CONF, "study"))
 
 
 @pytest.fixture
@@ -47,7 +49,7 @@ def test_every_study_expands(scale: str) -> None:
     plan = whole_plan(scale)
     left_out = {skipped.study for skipped in [*plan.skipped, *plan.besides] if skipped.name == "all runs"}
     assert list(plan.runs) == [name for name in STUDIES if name not in left_out]
-    texts = {name: yaml.safe_load((CONF / "study" / f"{name}.yaml").read_text()) for name in STUDIES}
+    texts = {name: yaml.safe_load(named(CONF, "study")[name].read_text()) for name in STUDIES}
     long = {name for name, text in texts.items() if "long" in text.get("scales", {}).get(scale, {})}
     assert left_out == long or scale == "quick"
     assert all(plan.runs.values())
@@ -152,7 +154,7 @@ def test_unknown_names() -> None:
     with pytest.raises(ValueError, match="kernels=fast is unknown; choose one of"):
         planning.expand(kernels_name="fast")
     with pytest.raises(ConfigError, match="needs a folder `sketch`"):
-        planning.expand(folder="/nonexistent")
+        user_folder("/nonexistent")
 
 
 RECOVERIES = sorted(path.stem for path in (CONF / "recovery").glob("*.yaml"))
@@ -316,10 +318,10 @@ def test_a_plan_sees_what_changed(conf: Path, tmp_path: Path) -> None:
     (tmp_path / "mine" / "sketch").mkdir(parents=True)
     own = tmp_path / "mine" / "sketch" / "own.yaml"
     own.write_text((sketch / "ams.yaml").read_text().replace("name: ams\nlabel: AMS", "label: Mine"))
-    runs = planning.expand("quick", "numpy", folder=tmp_path / "mine", conf=conf).runs["one"]
+    runs = planning.expand("quick", "numpy", user=user_folder(tmp_path / "mine"), conf=conf).runs["one"]
     assert runs.keys() - before.keys() == {"second/d8-b4", "own/d8-b4"}
     own.write_text(own.read_text() + "# edited\n" + "size: 8\n")
-    runs = planning.expand("quick", "numpy", folder=tmp_path / "mine", conf=conf).runs["one"]
+    runs = planning.expand("quick", "numpy", user=user_folder(tmp_path / "mine"), conf=conf).runs["one"]
     assert "own/d8-b8" in runs
 
 

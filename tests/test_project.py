@@ -13,6 +13,8 @@ from hydra.utils import get_class
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
+from sketchbench.run.config.chapters import named
+
 ROOT = Path(__file__).parents[1]
 CONF = ROOT / "conf"
 CONDA = {"torch": "pytorch"}  # what is called otherwise on conda-forge
@@ -117,7 +119,7 @@ def test_conda_has_the_same_pins() -> None:
 def test_every_number_has_a_claim() -> None:
     numbers = {f"{letter}{number}" for letter, span in NUMBERS.items() for number in span}
     assert {found[0] for claim in CLAIMS.values() if (found := re.match(r"[CFKSTZ][0-9]+", claim.id))} == numbers
-    studies = {path.stem for path in (CONF / "study").glob("*.yaml")}
+    studies = set(named(CONF, "study"))
     for claim in CLAIMS.values():
         for check in claim.checks:
             assert set(check.studies) <= studies, claim.id

@@ -63,5 +63,5 @@ def test_code_that_changes_during_work(tmp_path: Path, monkeypatch: pytest.Monke
 
     with codes.unchanged("sketchbench.page"):
         edited('TITLE = "one"  # a remark\n')
-    with pytest.raises(ConfigError, match="the code changed in the meantime"), codes.unchanged("sketchbench.page"):
+    with pytest.raises(ConfigError, match="the code changed during this command"), codes.unchanged("sketchbench.page"):
         edited('TITLE = "three"\n')

@@ -8,12 +8,17 @@ import pytest
 
 from sketchbench.base.project import PROJECT
 from sketchbench.plan import cost
+from sketchbench.report import seal
 
 _SPEC = importlib.util.spec_from_file_location("sample", PROJECT / ".ci" / "sample.py")
 assert _SPEC is not None
 assert _SPEC.loader is not None
 drawing = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(drawing)
+
+
+def sealed(root: Path, study: str, records: str = "") -> None:
+    seal.put(root / "reports" / "tables" / f"{study}.csv", seal.Seal("table", "quick", {"records": records}, {}))
 
 
 @pytest.fixture
@@ -29,8 +34,8 @@ def root(tmp_path: Path) -> Path:
     for name in (*(f"s{number}" for number in range(1, 21)), "new", "contract"):
         text = "task: moments\nsketch: all\n" + "always: true\n" * (name == "contract")
         (tmp_path / "conf" / "study" / f"{name}.yaml").write_text(text, encoding="utf-8")
-        (tmp_path / "reports" / "tables" / f"{name}.seal").write_text(name, encoding="utf-8")
-    (tmp_path / "reports" / "tables" / "joined.seal").touch()  # a table of no study of its own
+        sealed(tmp_path, name)
+    sealed(tmp_path, "joined")  # a table of no study of its own
     return tmp_path
 
 
@@ -51,7 +56,7 @@ def test_tables_draw_it(root: Path) -> None:
     drawn: set[str] = set()
     different = set()
     for number in range(30):
-        (root / "reports" / "tables" / "s1.seal").write_text(str(number), encoding="utf-8")
+        sealed(root, "s1", str(number))
         one = drawing.sample(Fraction(1, 3), root)
         assert one == drawing.sample(Fraction(1, 3), root)
         drawn.update(one)

@@ -1,9 +1,10 @@
 """Every tracked report is sealed: one that was changed is refused, by name, by all that shows it."""
 
+import json
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -85,25 +86,44 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def flipped(content: bytes) -> bytes:
+    """The content with another bit in its middle."""
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+
+
+def damages(path: Path, whole: bytes) -> Iterator[tuple[bytes, str]]:
+    """The damaged contents of a file, with the name of the report that each is of; a manifest has one for each line."""
+    if path.name != seal.MANIFEST:
+        yield flipped(whole), path.stem
+        return
+    lines = whole.splitlines(keepends=True)
+    for number, line in enumerate(lines):
+        yield b"".join([*lines[:number], flipped(line), *lines[number + 1 :]]), json.loads(line)["name"]
+
+
 def test_every_changed_report_is_refused_by_each_of_its_readers(copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By a line that names the file, and the command that makes it again; so is it by the check of a whole folder."""
     monkeypatch.chdir(copied)
     roots = [Path("reports"), Path("reports/paper")]
     assert [seal.damages(root) for root in roots] == [[], []]
+    seen = set()
     for path in tracked():
         root = roots["paper" in path.parts]
         scale = Scale("paper" if "paper" in path.parts else "quick", root)
         whole = path.read_bytes()
-        path.write_bytes(whole[: len(whole) // 2] + bytes([whole[len(whole) // 2] ^ 1]) + whole[len(whole) // 2 + 1 :])
-        kind = path.stem if path.parent == root else path.parent.name
-        for reader in READERS[kind]:
-            with pytest.raises((SealError, SystemExit)) as stop:
-                reader(scale, path.with_suffix(".svg" if kind == "figures" else ".csv"))
-            assert path.name in str(stop.value), path
-            assert re.search(r"; run (sketchbench results|make bench|git restore)", str(stop.value)), stop.value
-            assert "\n" not in str(stop.value)
+        for damaged, name in damages(path, whole):
+            path.write_bytes(damaged)
+            kind = name if path.parent == root else path.parent.name
+            seen.add(kind)
+            for reader in READERS[kind]:
+                with pytest.raises((SealError, SystemExit)) as stop:
+                    reader(scale, path.with_name(f"{name}.{'svg' if kind == 'figures' else 'csv'}"))
+                assert path.name in str(stop.value), (path, name)
+                assert re.search(r"; run (sketchbench results|make bench|git restore)", str(stop.value)), stop.value
+                assert "\n" not in str(stop.value)
         path.write_bytes(whole)
-    assert len(READERS) == len({path.stem if path.parent in roots else path.parent.name for path in tracked()})
+    assert seen == set(READERS)
 
 
 def test_the_check_of_a_folder_finds_each_of_them(copied: Path) -> None:
@@ -112,20 +132,21 @@ def test_the_check_of_a_folder_finds_each_of_them(copied: Path) -> None:
     changes = {
         "claims.md": lambda path: path.write_text("edited"),
         "tables/norms.csv": lambda path: path.unlink(),
-        "printed.seal": lambda path: path.unlink(),
-        "figures/growth.png": lambda path: path.write_bytes(b""),
+        "printed.csv": lambda path: seal.put(path, None),
+        "figures/seals.jsonl": lambda path: path.write_bytes(path.read_bytes()[:-9]),
         "tables/mine.csv": lambda path: path.write_text("method\n"),
     }
-    before = {name: (folder / name).read_bytes() for name in changes if (folder / name).is_file()}
+    names = [*changes, "seals.jsonl"]
+    before = {name: (folder / name).read_bytes() for name in names if (folder / name).is_file()}
     for name, change in changes.items():
         change(folder / name)
     lines = seal.damages(folder)
     assert [line.partition(": ")[0].removeprefix(f"{folder}/") for line in lines] == [
         "claims.md",
-        "printed.seal",
-        "tables/mine.seal",
+        "printed.csv",
+        "tables/mine.csv",
         "tables/norms.csv",
-        "figures/growth.png",
+        "figures/seals.jsonl",
     ]
     (folder / "tables/mine.csv").unlink()
     for name, content in before.items():
@@ -156,7 +177,7 @@ def test_committed_reports_of_other_code_are_found(tmp_path: Path) -> None:
             return [*other_tables(folder, tmp_path), *other_page(folder, tmp_path)]
 
     write("1", 1, "page")
-    with pytest.raises(CommitError, match=r"git has no claims\.csv"):
+    with pytest.raises(CommitError, match=r"git has no claims\.csv with its seal"):
         compare()
     who = ["-c", "user.name=a", "-c", "user.email=a@b"]
     for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "reports"]):
@@ -166,7 +187,7 @@ def test_committed_reports_of_other_code_are_found(tmp_path: Path) -> None:
     assert compare() == []
     write("2", 1, "page")
     (line,) = compare()
-    assert "tables/one.csv: not that of the commit; run make results" in line
+    assert "tables/one.csv: differs from the commit's; run make results" in line
     write("1", 1, "other")
     (line,) = compare()
-    assert "claims.md: not that of the commit" in line
+    assert "claims.md: differs from the commit's" in line

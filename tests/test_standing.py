@@ -42,7 +42,9 @@ def conf(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def expanded(conf: Path, studies: str, there: dict[str, RunTable] | None = None, **changes: Any) -> Plan:
-    return planning.expand("quick", studies=studies, conf=conf, tables=there, **{"kernels_name": "numpy", **changes})
+    return planning.expand(
+        "quick", studies=studies, conf=conf, tables=lambda *_: there or {}, **{"kernels_name": "numpy", **changes}
+    )
 
 
 def made(plan: Plan) -> dict[str, RunTable]:
@@ -159,13 +161,14 @@ def contents(folder: Path) -> dict[str, bytes]:
 def test_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whole tables stay byte for byte; damaged ones are put aside; and what takes no part is named in one line each."""
     names = ("whole", "moved", "damaged", "cut", "unsealed", "removed", "planned")
-    csv = {name: tabulated(tmp_path, name, monkeypatch) for name in names}
+    csv, folder = {name: tabulated(tmp_path, name, monkeypatch) for name in names}, tmp_path / "tables"
     own = origin.read(csv["whole"])
     assert own is not None
     assert own.commits == {"ams": "1a", "srht": "2b"}
     csv["damaged"].write_text(csv["damaged"].read_text().replace("1", "2"))
-    seal.beside(csv["cut"]).write_text("{")
-    seal.beside(csv["unsealed"]).unlink()
+    seal.put(csv["unsealed"], None)
+    manifest = folder / seal.MANIFEST
+    manifest.write_text(manifest.read_text().replace('"name": "cut"', '"name": "cuts"'))
     shutil.copy(csv["whole"], csv["moved"])
     found = standing.find_tables(tmp_path, "quick")
     assert set(found) == {"whole", "removed", "planned"}
@@ -175,14 +178,15 @@ def test_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     before = contents(tmp_path)
     lines = standing.check_others(tmp_path, "quick", ["planned"], ["whole"])
-    folder = tmp_path / "tables"
-    set_aside = {name: f"{folder}/{name}" for name in ("cut.seal", "damaged.csv", "moved.csv")}
+    set_aside = {name: f"{folder}/{name}" for name in (seal.MANIFEST, "damaged.csv", "moved.csv")}
     assert [line.partition(": ")[0] for line in lines[:3]] == list(set_aside.values())
     assert all("set aside" in line for line in lines[:3])
-    assert lines[3].startswith(f"{folder}: unsealed: without seals")
+    assert lines[3].startswith(f"{folder}: cut, unsealed: without seals")
     assert lines[4].startswith(f"{folder}: removed: of no study of this plan at scale=quick")
     assert len(lines) == 5
     after = contents(tmp_path)
+    assert set(seal.seals(folder)) == set(names) - {"cut", "unsealed"}
+    del after[seal.MANIFEST]
     assert after == {(f"{name}.rejected" if name in set_aside else name): content for name, content in before.items()}
 
 
@@ -236,7 +240,7 @@ def test_claims_are_judged_again_where_a_table_a_state_or_a_claim_changed(
 
     def current(told: str) -> bool:
         assert standing.check(tmp_path, "quick", {}, facts=told, claims=[claim], standing=["one"]) == []
-        return seal.beside(files[0]).exists()
+        return seal.find(files[0]) is not None
 
     assert judged()
     assert not current(json.dumps({"older": {"one": {OLDER: ["ams"]}}}))
@@ -252,7 +256,7 @@ def test_claims_are_judged_again_where_a_table_a_state_or_a_claim_changed(
 def test_the_origin_of_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All machines and versions of its records, apart from the table; of another table it says nothing."""
     csv = tabulated(tmp_path, "one", monkeypatch)
-    assert not seal.read(seal.beside(csv)).commits
+    assert not seal.read(csv).commits
     made = {"commit": "a", "machine": "Linux, Python 3", "versions": {"torch": "2", "numpy": "1"}}
     origin.write(csv, "quick", [("ams", made), ("ams", {**made, "versions": {"numpy": "2"}}), ("ams", {"commit": "b"})])
     own = origin.read(csv)
@@ -264,8 +268,9 @@ def test_the_origin_of_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     }
     assert origin.commits_of(csv) == origin.commits_of(csv, "ams") == {"a", "b"}
     assert origin.commits_of(csv, "srht") == set()
-    origin.place(csv).write_text(origin.place(csv).read_text().replace('"a b"', '"a c"'))
-    with pytest.raises(seal.SealError, match=r"origin/one\.seal: no whole seal"):
+    manifest = origin.place(csv).with_name(seal.MANIFEST)
+    manifest.write_text(manifest.read_text().replace('"a b"', '"a c"'))
+    with pytest.raises(seal.SealError, match=r"origin/seals\.jsonl: not all of its seals .* --studies one"):
         origin.read(csv)
     origin.write(csv, "quick", [("ams", {**made, "arithmetic": "x86-64-v3"}), ("ams", made)])
     assert origin.machines_of(csv)["arithmetic"] == "not known; x86-64-v3"

@@ -17,6 +17,7 @@ from sketchbench.privacy import gaussian
 from sketchbench.report.claim.criteria import TRUSTED_SKEWNESS
 from sketchbench.run import execution
 from sketchbench.run.config import composition
+from sketchbench.run.config.chapters import named
 from sketchbench.sketch import (
     AMS,
     CountSketch,
@@ -25,9 +26,9 @@ from sketchbench.sketch import (
     SubsampledCosine,
     SubsampledHadamard,
 )
-from sketchbench.task import trials, vectors
-from sketchbench.task.isometry import Isometry
-from sketchbench.task.privacy_audit import STRICT
+from sketchbench.task.privacy.privacy_audit import STRICT
+from sketchbench.task.sketches import trials, vectors
+from sketchbench.task.sketches.isometry import Isometry
 
 POWER = 0.999
 GAP, SPREAD = 0.125, 5.5  # as in conf/study/embedding.yaml
@@ -92,7 +93,7 @@ def test_the_median_training_at_the_papers_sizes() -> None:
     one_off = [proportion_interval(1, trials, error=PAPER_FEW_LEVEL).high for trials in (24, 25)]
     assert one_off[1] < 0.5 < one_off[0]
     for study in ("double_blind", "mnist", "noise", "prior", "sizes"):
-        paper = yaml.safe_load((composition.CONF / "study" / f"inversion_{study}.yaml").read_text())["scales"]["paper"]
+        paper = yaml.safe_load(named(composition.CONF, "study")[f"inversion_{study}"].read_text())["scales"]["paper"]
         assert paper["set"]["task.trials"] >= 25
 
 

@@ -29,6 +29,7 @@ from sketchbench.plan.batch import Batch, Run, batches
 from sketchbench.report.table.joining import join, make
 from sketchbench.run import execution, job, record
 from sketchbench.run.config import composition
+from sketchbench.run.config.chapters import named
 from sketchbench.run.signature import signature
 
 Config = dict[str, Any]
@@ -316,7 +317,7 @@ def test_settings_of_some_combinations(tmp_path: Path) -> None:
         if entry.name != "study":
             (conf / entry.name).symlink_to(entry)
     path = conf / "study" / "federated_mlp.yaml"
-    study = yaml.safe_load((planning.CONF / "study" / path.name).read_text())
+    study = yaml.safe_load(named(planning.CONF, "study")[path.stem].read_text())
     study["scales"]["paper"] |= {
         "set": study["scales"]["paper"]["set"] | {"task.trials": 4},
         "variations": [

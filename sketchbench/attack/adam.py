@@ -10,13 +10,8 @@ DECAY, SQUARES_DECAY, LEAST = 0.9, 0.999, 1e-8  # β₁, β₂ and ε of Kingma 
 
 
 class AdamOptimiser:
-    """Adam (Kingma and Ba 2015, Algorithm 1). Steps are those of torch.optim's, bit for bit, whose first object imports
-    torch's compiler, which takes a second.
-
-    Arguments:
-        variables: to be changed in place.
-        rate: the learning rate.
-    """
+    """Adam (Kingma and Ba 2015, Algorithm 1), which changes `variables` in place at a learning `rate`. Its steps equal
+    torch.optim's bit for bit; torch's own imports its compiler, which takes a second."""
 
     def __init__(self, variables: Sequence[Tensor], rate: float) -> None:
         self._variables, self._rate, self._step = variables, rate, 0
@@ -25,7 +20,7 @@ class AdamOptimiser:
 
     @torch.no_grad()
     def step(self, slopes: Sequence[Tensor]) -> None:
-        """Take a step, by the gradients of all variables."""
+        """Take a step along the gradients of all variables."""
         self._step += 1
         size = self._rate / (1 - DECAY**self._step)
         spread = (1 - SQUARES_DECAY**self._step) ** 0.5
@@ -36,8 +31,7 @@ class AdamOptimiser:
 
 
 class CosineAdam(AdamOptimiser):
-    """`Adam` whose learning rate falls from `rate` to 0 in `steps` steps, along half a cosine, as with torch.optim's
-    CosineAnnealingLR."""
+    """`Adam` with a learning rate that falls from `rate` to 0 in `steps` steps, as in torch's CosineAnnealingLR."""
 
     def __init__(self, variables: Sequence[Tensor], rate: float, steps: int) -> None:
         super().__init__(variables, rate)

@@ -23,36 +23,20 @@ from sketchbench.sketch.family import Family
 
 
 class Attempt(NamedTuple):
-    """The result of one attack.
+    """The result of one attack."""
 
-    Attributes:
-        image: the recovered image (channels, height, width), in [0, 1]; None if it is not kept.
-        evaluations: the number of evaluations of the loss's gradient, over all starts.
-        starts: the number of starts.
-        seconds: run time on this machine.
-        likeness: of the recovered image to the victim's.
-        loss: ‖predicted - observed‖² over ‖observed‖².
-    """
-
-    image: NDArray[np.float64] | None
-    evaluations: int
+    image: NDArray[np.float64] | None  # recovered, (channels, height, width), in [0, 1]; None if not kept
+    evaluations: int  # of the loss's gradient, over all starts
     starts: int
-    seconds: float
-    likeness: Likeness
-    loss: float
+    seconds: float  # run time on this machine
+    likeness: Likeness  # of the recovered image to the victim's
+    loss: float  # ‖predicted - observed‖² over ‖observed‖²
 
 
 @checked
 def attempt(attack: Inversion, view: View, victim: Victim, seed: int, *, still: bool = False) -> Attempt:
-    """Attack a view, and compare the result with the victim's image, which the attack does not see.
-
-    Arguments:
-        attack: the attack.
-        view: of the attacker.
-        victim: whose image the result is compared with.
-        seed: of the starts; the same seed gives the same starts for every view.
-        still: take the first start itself as the result, as a negative control.
-    """
+    """Attack a view, and compare the result with the victim's image, which the attack does not see. The same seed gives
+    the same starts for every view. If `still`, return the first start: a negative control."""
     start = time.perf_counter()
     estimate = (attack.stand_still if still else attack.run)(view, seed)
     seconds = time.perf_counter() - start
@@ -63,17 +47,15 @@ def attempt(attack: Inversion, view: View, victim: Victim, seed: int, *, still: 
 
 @checked
 def draw_victim(data: Dataset, model: MakeModel, kernels: Kernels, seed: int, *, trial: Natural) -> Victim:
-    """The victim of a trial: two random test images of a data set, and a network with freshly drawn weights.
+    """Draw a trial's victim: two random test images of a data set, and a network with random weights.
 
     Arguments:
-        data: the data set.
         model: makes the network from a shape, a number of classes and a family.
-        kernels: the backend, on whose device the images are.
+        kernels: the images are on its device.
         seed: root of all randomness.
-        trial: the number of the trial.
     """
     if len(data.test.labels) < 2:
-        raise ValueError(f"{data.label} has fewer than 2 test images, those of the victim and of the other client")
+        raise ValueError(f"{data.label} has fewer than 2 test images: one for the victim, one for the other client")
     random = seeds.generator(seed, data="victims", trial=trial)
     chosen = random.choice(len(data.test.labels), 2, replace=False)
     device = device_of(kernels)
@@ -89,5 +71,5 @@ def draw_victim(data: Dataset, model: MakeModel, kernels: Kernels, seed: int, *,
 
 
 def pixels(image: torch.Tensor) -> NDArray[np.float64]:
-    """An image as a NumPy array of the same shape."""
+    """Copy an image to a NumPy array."""
     return np.asarray(image.cpu().numpy())

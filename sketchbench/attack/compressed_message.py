@@ -21,72 +21,48 @@ VICTIM, OBSERVER = 0, -1  # indices of the attacked client, and of the client th
 
 
 class Sight(NamedTuple):
-    """What an attacker sees and knows of the mean update of some clients in a round; never the update itself.
+    """The view of the mean update of some clients in a round; it does not hold the update itself. `predicted` maps
+    updates (T, d) to the numbers that the attacker would see; `surprisal` maps them to minus the log-likelihood of
+    `seen`, (T,), or is None if the compressor states no likelihood. Both are differentiable."""
 
-    Attributes:
-        seen: the m numbers that the attacker sees, (T, m).
-        predicted: a differentiable function from updates (T, d) to the numbers that the attacker would see.
-        measurements: how many of the m numbers depend on the update, (T,).
-        decoded: a function that returns the update as the receiver would decode it, (T, d).
-        at: the round, with the key that the attacker knows or guesses.
-        clients: the indices of the clients in the mean.
-        nbytes: bytes that the attacker sees.
-        guessed: whether the key is a guess.
-        surprisal: a differentiable function from updates (T, d) to minus the logarithm of the likelihood of what is
-            seen, (T,); None where the compressor states none.
-    """
-
-    seen: Tensor
+    seen: Tensor  # the m numbers that the attacker sees, (T, m)
     predicted: Callable[[Tensor], Tensor]
-    measurements: Tensor
-    decoded: Callable[[], Tensor]
-    at: At
-    clients: slice
-    nbytes: int
-    guessed: bool = False
+    measurements: Tensor  # how many of the m numbers depend on the update, (T,)
+    decoded: Callable[[], Tensor]  # returns the update as the receiver would decode it, (T, d)
+    at: At  # the round, with the key that the attacker knows or guesses
+    clients: slice  # the indices of the clients in the mean
+    nbytes: int  # bytes that the attacker sees
+    guessed: bool = False  # whether the key is a guess
     surprisal: Callable[[Tensor], Tensor] | None = None
 
 
 class Played(NamedTuple):
-    """A round that was played.
-
-    Attributes:
-        at: the round.
-        message: the clients' messages, with the parts of all phases.
-        exchange: what came of it.
-        delivered: (T, C, d), what each client has counted as sent in the rounds before; None without feedback at the
-            clients.
-    """
+    """A round that was played. `delivered`, (T, C, d), is None without feedback at the clients."""
 
     at: At
-    message: Message
-    exchange: Exchange
-    delivered: Array | None
+    message: Message  # the clients' messages, with the parts of all phases
+    exchange: Exchange  # the result of the round
+    delivered: Array | None  # the updates that each client has counted as sent before
 
 
 class WatchedRounds:
-    """The first rounds of a training, from empty memories on, in which images and weights stay the same, unless they
-    are `moving`.
-
-    Where clients keep a memory of what they have not sent, it is no secret: after t rounds it is t times the update
-    less all that was delivered, which the messages tell.
+    """The first rounds of a training, from empty memories on; images and weights stay the same unless `moving`. A
+    client's memory is no secret: after t rounds it is t times the update minus all deliveries, which the messages
+    reveal.
 
     Arguments:
-        compressor: of all clients.
         at: the first round.
         updates: the clients' gradients in a round, (T, C, d) with C >= 2; the same in all rounds, unless the compressor
-            projects or weights or images are moving. The first client is the victim; the last one is the attacker where
-            a client attacks.
+            projects or weights or images move. The first client is the victim; the last attacks if a client attacks.
         moving: whether the weights, or the images, differ from round to round.
 
-    Raises:
-        ValueError: for moving weights or images where clients keep a memory.
+    Raises ValueError for moving weights or images if clients keep a memory.
     """
 
     def __init__(self, compressor: Compressor, at: At, updates: Callable[[At], Array], *, moving: bool = False) -> None:
         if moving and compressor.feedback == "client":
             raise ValueError(
-                f"{type(compressor).__name__} keeps what clients have not sent, of which no attack is known at moving "
+                f"{type(compressor).__name__} keeps what clients have not sent; no attack on it is known at moving "
                 f"weights or images; choose a compressor without it, or the same weights and images in all rounds"
             )
         self.compressor, self.at, self.updates, self.moving = compressor, at, updates, moving
@@ -94,21 +70,20 @@ class WatchedRounds:
         self._seen: dict[tuple[Place, int], Sight] = {}
 
     def sights(self, place: Place, rounds: int) -> list[Sight]:
-        """What an attacker at a place sees in the first rounds, a sight for each:
+        """Return an attacker's sights in the first rounds, one a round.
 
         - `server`: the victim's message.
         - `sum`: the sum of all clients' messages, as under secure aggregation.
-        - `another client`: the server's reply, less the attacker's own part in it. If messages add up and the reply has
-          their size, the reply is their mean. Otherwise it is a single sight, the mean step, whose nonzero entries are
-          compared with those of the other clients' mean update.
-        - `eavesdropper`: the victim's message, with a guess of the key.
+        - `another client`: the server's reply minus the attacker's own part. If messages add up and the reply has their
+          size, the reply is their mean. Otherwise there is one sight, the mean step, whose nonzero entries are compared
+          with the other clients' mean update.
+        - `eavesdropper`: the victim's message, with a guessed key.
 
-        If a compressor has one key for all rounds, or the second message repeats the first for another reason, so do
-        all, unless clients have a memory or weights or images are moving, and there is a single sight.
+        If every round repeats the first message, there is one sight. This needs clients without memory, and fixed
+        weights and images; one key for all rounds is one cause.
 
-        Raises:
-            Unseen: for the sum of messages that don't add up, or do so modulo a power of two, and the mean step of
-                several rounds at moving weights or images.
+        Raises Unseen for the sum of messages that don't add up, or add up modulo a power of two, and for the mean step
+        of several rounds at moving weights or images.
         """
         choose("place", place, PLACES)
         if place == "sum" and not self.compressor.adds_up:
@@ -132,12 +107,10 @@ class WatchedRounds:
 
     @property
     def _replies_add_up(self) -> bool:
-        """Whether the server's reply is the mean message."""
         exchange = self._play(0).exchange
         return self.compressor.adds_up and sum(reply.nbytes for reply in exchange.replies) == exchange.bytes_up
 
     def _play(self, number: int) -> Played:
-        """Round `number`, after all rounds before it."""
         while len(self._played) <= number:
             self._played.append(self._next())
         return self._played[number]
@@ -166,8 +139,7 @@ class WatchedRounds:
         return self._seen[place, number]
 
     def _seen_from(self, place: Place, number: int) -> Played:
-        """Round `number`. Where it depends on no other one, the only client is what the place sees: the victim, or one
-        with the mean update."""
+        """Play round `number`; if it depends on no other round, only for the victim, or for the mean update."""
         compressor = self.compressor
         alone = compressor.linear and compressor.feedback == "none" and traits.phases(compressor) == 1
         if not (alone and number) or place == "another client":
@@ -216,7 +188,7 @@ class WatchedRounds:
         return Sight(seen.float(), predicted, measurements, decoded, at, clients, nbytes, guessed, unlikely)
 
     def _carried(self, played: Played, clients: slice) -> Callable[[Tensor], Tensor]:
-        """What the clients carry into a round, the mean of update and memory, as a function of the mean update."""
+        """Map the mean update to the mean of update and memory, which the clients carry into a round."""
         if played.delivered is None:
             return lambda x: x
         delivered = self._tensor(played.delivered[:, clients].mean(axis=1))
@@ -224,8 +196,7 @@ class WatchedRounds:
         return lambda x: times * x - delivered
 
     def _mean_step(self, rounds: int) -> Sight:
-        """What a client sees of the other clients in the mean step: the step less its own part, which is its decoded
-        message, or its update if the server only decodes sums."""
+        """The step minus the attacker's part: its decoded message, or its update if the server only decodes sums."""
         clients = self._clients
         played = [self._play(number) for number in range(rounds)]
         mine, step = (
@@ -241,7 +212,7 @@ class WatchedRounds:
         )
 
     def _own_part(self, played: Played) -> Tensor:
-        """The attacking client's own part in the step, times the number of clients, (T, d)."""
+        """The attacking client's part in the step, times the number of clients, (T, d)."""
         if self.compressor.adds_up:
             return self._tensor(self.updates(played.at)[:, OBSERVER])
         own = _message_of(played.message, OBSERVER)
@@ -252,11 +223,10 @@ class WatchedRounds:
 
 
 def _message_of(message: Message, client: int) -> Message:
-    """The message of one client."""
     return Message({name: part[:, [client]] for name, part in message.parts.items()})
 
 
 def _mean_of_others(mean: Message, own: Message, clients: int) -> Message:
-    """The mean of the other clients' messages, from the mean of all `clients` messages and the client's own."""
+    """The other clients' mean message, from the mean of all `clients` messages and the client's own."""
     others = {name: (clients * part - own.parts[name]) / (clients - 1) for name, part in mean.parts.items()}
     return Message(others)

@@ -1,4 +1,4 @@
-"""Perceptrons with ReLU side by side, with gradients in closed form, which are differentiable by the images."""
+"""Stacked ReLU perceptrons with gradients in closed form, which are differentiable by the images."""
 
 import copy
 import math
@@ -11,19 +11,13 @@ from sketchbench.attack.door import check_axes, check_labels, check_tensor
 from sketchbench.compressor.message import Layout
 from sketchbench.kernels import Array, Kernels
 
-FAR = 1e6  # standard error of an input about which nothing is known
-LEAST = 1e-300  # a divisor in the place of 0
+FAR = 1e6  # standard error of an unknown input
+LEAST = 1e-300  # replaces a zero divisor
 
 
 class DenseNetworks:
-    """T dense networks of the same layers, each with weights of its own, in float32.
-
-    Arguments:
-        networks: T networks of dense layers with biases and ReLU between them, as `model.networks.mlp` makes them.
-
-    Raises:
-        ValueError: for networks with other layers.
-    """
+    """T dense networks of equal layers, in float32, each with its own weights. `networks` have dense layers with biases
+    and ReLU between them, as in `model.networks.mlp`. Raises ValueError for other layers."""
 
     def __init__(self, networks: Sequence[nn.Module]) -> None:
         layers = [_dense_layers(network) for network in networks]
@@ -39,7 +33,7 @@ class DenseNetworks:
         self._projections: list[Tensor | None] = [None] * len(together)
 
     def with_projections(self, projections: Sequence[Array | None], kernels: Kernels) -> "DenseNetworks":
-        """The same networks, whose layers' inputs are multiplied by the matrices of `traits.projections`."""
+        """Return the networks with each layer's inputs multiplied by the matrices of `traits.projections`."""
         inputs = [weight.shape[2] for weight in self._weights]
         if len(projections) != len(self.layout.shapes):
             raise ValueError(
@@ -56,8 +50,7 @@ class DenseNetworks:
         return networks
 
     def stepped(self, steps: Tensor) -> "DenseNetworks":
-        """The same networks with weights less `steps` (T, d), in the order of the networks' parameters; the result is
-        differentiable by the steps."""
+        """Return the networks with weights minus `steps` (T, d), in parameter order; differentiable by the steps."""
         check_axes("steps", steps, self.trials, self.layout.d)
         parts = torch.split(steps, [math.prod(shape) for shape in self.layout.shapes], dim=1)
         networks = copy.copy(self)
@@ -66,13 +59,13 @@ class DenseNetworks:
         return networks
 
     def without_biases(self) -> "DenseNetworks":
-        """The same networks with biases of 0."""
+        """Return the networks with biases of 0."""
         networks = copy.copy(self)
         networks._biases = [torch.zeros_like(b) for b in self._biases]
         return networks
 
     def trained(self, images: Tensor, labels: Tensor, rate: float) -> "DenseNetworks":
-        """The same networks after steps of gradient descent at a rate, one for each of R batches: images (R, T, B,
+        """Return the networks after gradient descent at a rate, one step for each of R batches. Images are (R, T, B,
         pixels), labels (R, T, B)."""
         networks = self
         for batch, truth in zip(images, labels, strict=True):
@@ -80,7 +73,7 @@ class DenseNetworks:
         return networks
 
     def accuracies(self, images: Tensor, labels: Tensor) -> Tensor:
-        """The share of images (n, pixels) that each network gives their class of `labels` (n,): (T,)."""
+        """Each network's accuracy on images (n, pixels) with `labels` (n,): (T,)."""
         everywhere = images.expand(self.trials, *images.shape)
         *_, scores = self._forward(everywhere)
         return (scores.argmax(dim=2) == labels).double().mean(dim=1)
@@ -96,9 +89,7 @@ class DenseNetworks:
         return self._projections[0]
 
     def gradients(self, images: Tensor, labels: Tensor) -> Tensor:
-        """∇_w of the mean cross-entropy of each batch: (T, C, d), in the order of the networks' parameters.
-
-        The result is differentiable by the images.
+        """∇_w of each batch's mean cross-entropy, (T, C, d), in parameter order; differentiable by the images.
 
         Arguments:
             images: C batches of B images for each network, (T, C, B, pixels).
@@ -121,7 +112,7 @@ class DenseNetworks:
         return torch.cat(parts, dim=2)
 
     def _forward(self, images: Tensor) -> tuple[list[Tensor], list[Tensor], Tensor]:
-        """For images (T, n, pixels): the inputs of each layer, masks of its positive outputs, and the scores."""
+        """The inputs of each layer, masks of its positive outputs, and the scores, for images (T, n, pixels)."""
         entered: list[Tensor] = []
         active: list[Tensor] = []
         outputs = images
@@ -140,14 +131,8 @@ class DenseNetworks:
 
 
 class LocalSteps(DenseNetworks):
-    """The same networks, each trained by a client for some local steps of gradient descent on its whole batch: the
-    update is the mean of the gradients on the way, (w₀ - w_K)/(K rate).
-
-    Arguments:
-        networks: before the first step.
-        steps: K >= 1.
-        rate: of a step.
-    """
+    """Networks that a client trains for K = `steps` local steps of gradient descent at `rate` on its whole batch. The
+    update is the mean of the gradients on the way, (w₀ - w_K)/(K rate)."""
 
     def __init__(self, networks: DenseNetworks, steps: int, rate: float) -> None:
         self.__dict__.update(vars(networks))
@@ -165,7 +150,7 @@ class LocalSteps(DenseNetworks):
         return (total / self._steps).view(trials, clients, -1)
 
     def _of_each(self, clients: int) -> DenseNetworks:
-        """A network for each client, in the order of trials and clients."""
+        """Repeat the networks for each client, in the order of trials and clients."""
         networks = DenseNetworks.__new__(DenseNetworks)
         vars(networks).update({name: kept for name, kept in vars(self).items() if name not in ("_steps", "_rate")})
         for name in ("_weights", "_biases", "_projections"):
@@ -175,12 +160,8 @@ class LocalSteps(DenseNetworks):
 
 
 class DrawnBatch(DenseNetworks):
-    """The same networks, of which each client's update is that of a part of its images only.
-
-    Arguments:
-        networks: of the update.
-        places: which of its images each client draws, (T, B).
-    """
+    """Networks for which each client's update is the gradient of a part of its images. `places` (T, B) are the indices
+    of the images that each client draws."""
 
     def __init__(self, networks: DenseNetworks, places: Tensor) -> None:
         check_axes("places", places, networks.trials, "drawn")
@@ -196,17 +177,15 @@ class DrawnBatch(DenseNetworks):
 def estimate_first_inputs(update: Tensor, known: Tensor, layout: Layout) -> tuple[Tensor, Tensor]:
     """Estimate the inputs of the first layer from the gradient of a single image.
 
-    The gradient ∂W of the layer's weights is the outer product of the gradient ∂b of its biases and the inputs, so that
-    ∂W over ∂b is the inputs (Phong et al. 2018). For inexact gradients the estimate is a regression of ∂W on ∂b.
+    The gradient ∂W of the weights is the outer product of the biases' gradient ∂b and the inputs, so ∂W over ∂b gives
+    the inputs (Phong et al. 2018). For inexact gradients the estimate is a regression of ∂W on ∂b.
 
     Arguments:
         update: gradients (T, d), float64.
-        known: 1 for each entry of the gradient that is known, else 0, (T, d).
-        layout: of the gradient.
+        known: 1 for each known entry of the gradient, else 0, (T, d).
 
     Returns:
-        The inputs (T, inputs), 0 for an unknown input; and the squares of their standard errors, `FAR`² for an unknown
-        input.
+        The inputs (T, inputs), and the squares of their standard errors. An unknown input is 0, with error `FAR`².
     """
     if not layout.shapes or len(layout.shapes[0]) != 2 or layout.shapes[1:2] != (layout.shapes[0][:1],):
         raise ValueError(
@@ -229,7 +208,6 @@ def estimate_first_inputs(update: Tensor, known: Tensor, layout: Layout) -> tupl
 
 
 def _dense_layers(network: nn.Module) -> list[nn.Linear]:
-    """The dense layers of a network that has ReLU between them, and no other layers."""
     parts = [part for part in network.children() if not isinstance(part, nn.Flatten)]
     layers = [part for part in parts[::2] if isinstance(part, nn.Linear) and part.bias is not None]
     between = [part for part in parts[1::2] if isinstance(part, nn.ReLU)]

@@ -1,4 +1,4 @@
-"""What may enter an attack: tensors of the right axes, all finite; images in [0, 1]; and classes of the network."""
+"""Input checks of attacks: tensors of the right axes, all finite; images in [0, 1]; classes of the network."""
 
 from typing import Any
 
@@ -7,8 +7,7 @@ from torch import Tensor, nn
 
 
 def check_axes(name: str, tensor: Any, *axes: int | str) -> None:
-    """Raise TypeError if `tensor` is none, and ValueError if its axes have other sizes; a name stands for any of 1 or
-    more. O(1)."""
+    """Raise TypeError for no tensor, and ValueError for other axes. A named axis may have any size >= 1. O(1)."""
     if not isinstance(tensor, Tensor):
         raise TypeError(f"{name} must be a tensor, not {type(tensor).__name__}; see torch.as_tensor")
     fits = all(size == axis if isinstance(axis, int) else size for size, axis in zip(tensor.shape, axes, strict=False))
@@ -17,7 +16,7 @@ def check_axes(name: str, tensor: Any, *axes: int | str) -> None:
 
 
 def check_tensor(name: str, tensor: Any, *axes: int | str) -> None:
-    """Raise as `check_axes`, and unless all entries are real floating-point numbers and finite. O(entries)."""
+    """Raise as `check_axes`, and unless all entries are finite floating-point numbers. O(entries)."""
     check_axes(name, tensor, *axes)
     if not tensor.dtype.is_floating_point:
         raise TypeError(f"{name} of type {tensor.dtype} must be floating-point numbers; convert with double()")
@@ -39,8 +38,7 @@ def check_labels(name: str, labels: Any, classes: int, *axes: int | str) -> None
 
 
 def check_network(network: nn.Module, image: Tensor, classes: int) -> None:
-    """Raise ValueError unless a network takes an image (1, channels, height, width) and gives it a score for each
-    class. One pass."""
+    """Raise ValueError unless a network scores an image (1, channels, height, width) for each class. One pass."""
     with torch.no_grad():
         scores = score(network, image)
     if scores.shape != (1, classes):

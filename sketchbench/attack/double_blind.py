@@ -1,11 +1,10 @@
-"""What the server and a client see of a round of FedAvg, plain or double-blind (zhang2021 §5.1, §6.3, A.1, A.3).
+"""Views of a round of FedAvg, plain or double-blind, for the server and a client (zhang2021 §5.1, §6.3, A.1, A.3).
 
-The round has two clients, the victim and another one, each with one image and one step, which makes it easiest for one
-client to attack the other. Layers that aren't sketched are sent uncompressed: in the paper's experiments the last
-layer, and all biases.
+The round has two clients with one image and one step each, which makes it easiest for one client to attack the other.
+Layers that aren't sketched are sent uncompressed: in the paper's experiments the last layer and all biases.
 
 Every view is a function of a victim, the family of the sketched layers (None for plain FedAvg), the kernels and a
-64-bit seed, as conf/view has them.
+64-bit seed, as in conf/view.
 """
 
 from collections.abc import Collection
@@ -26,17 +25,11 @@ from sketchbench.learning.model import sketched
 from sketchbench.learning.model.blind import make_blind
 from sketchbench.sketch.family import Family
 
-RATE = 0.1  # learning rate of the clients, which is public: steps are divided by it
+RATE = 0.1  # public learning rate of the clients: steps are divided by it
 
 
 class BlindExchange(NamedTuple):
-    """All messages of one round, and the broadcast of the next.
-
-    Attributes:
-        first: the broadcast of the round.
-        replies: the victim's reply, then the other client's.
-        second: the broadcast of the next round.
-    """
+    """All messages of one round, and the broadcast of the next; the victim's reply comes first."""
 
     first: Broadcast
     replies: list[BlindReply]
@@ -45,7 +38,7 @@ class BlindExchange(NamedTuple):
 
 @checked
 def exchange(victim: Victim, family: Family | None, kernels: Kernels, seed: int) -> BlindExchange:
-    """Run the protocol for two clients that each take one step; without a family, plain FedAvg."""
+    """Run the protocol for two clients with one step each; without a family, plain FedAvg."""
     model, twin = victim.network(family), _twin(victim.network, family)
     algorithm = FedAvg(RATE, batch=1, participation=1.0)
     parts = [np.array([client]) for client in range(2)]
@@ -64,10 +57,8 @@ def undefended(victim: Victim, family: Family, kernels: Kernels, seed: int) -> V
 
 @checked
 def server(victim: Victim, family: Family | None, kernels: Kernels, seed: int) -> View:
-    """The server's view in double-blind learning: it compares Γ with the gradient of the network with sketched layers.
-
-    The server knows W, the key and Γ (zhang2021 A.1), and so the network that the client computed Γ with.
-    """
+    """The server's view in double-blind learning: it compares Γ with the gradient of the sketched network. The server
+    knows W, the key and Γ (zhang2021 A.1), and so the network with which the client computed Γ."""
     first, (reply, _), _ = exchange(victim, family, kernels, seed)
     twin = _twin(victim.network, family)
     receive(twin, first, kernels)
@@ -83,8 +74,8 @@ def server_paper(victim: Victim, family: Family | None, kernels: Kernels, seed: 
     return _view(victim, network.eval(), full_steps(network, reply), reply.nbytes)
 
 
-# The other client's views: it knows the keys, its own reply, and W̃ before and after the round, from which it computes
-# the victim's step (zhang2021 Eq. 1)
+# The other client's views. The client knows the keys, its own reply, and W̃ before and after the round, and computes
+# the victim's step from these (zhang2021 Eq. 1).
 
 
 @checked
@@ -112,11 +103,9 @@ def client_biases(victim: Victim, family: Family | None, kernels: Kernels, seed:
 
 @checked
 def client_estimates(victim: Victim, family: Family | None, kernels: Kernels, seed: int, *, option: Option) -> View:
-    """The client's view of all parameters, with estimates of the weights of sketched layers (zhang2021 §6.3).
-
-    The victim's step is compared with the gradient of the plain network, whose weights are estimated the same way. The
-    `option` is `I` for estimates by S Sᵀ, and `II` for S S⁺; any other raises a ValueError.
-    """
+    """The client's view of all parameters, with estimates of the weights of sketched layers (zhang2021 §6.3). The
+    victim's step is compared with the gradient of the plain network at estimated weights. The `option` is `I` for
+    estimates by S Sᵀ, and `II` for S S⁺; any other raises ValueError."""
     first, (reply, own), second = exchange(victim, family, kernels, seed)
     twin = _twin(victim.network, family)
     after, before = (full_weights(twin, message, option, kernels) for message in (second, first))
@@ -127,7 +116,7 @@ def client_estimates(victim: Victim, family: Family | None, kernels: Kernels, se
 
 
 def _exact(victim: Victim, family: Family | None, kernels: Kernels, seed: int, names: Collection[str]) -> View:
-    """The client's view of these parameters, none of which is sketched."""
+    """The client's view of these parameters, which are not sketched."""
     first, (reply, own), second = exchange(victim, family, kernels, seed)
     twin = _twin(victim.network, family)
     receive(twin, first, kernels)
@@ -137,18 +126,16 @@ def _exact(victim: Victim, family: Family | None, kernels: Kernels, seed: int, n
 
 
 def _victims_step(before: Weights, after: Weights, own: Weights, share: float) -> Weights:
-    """The victim's step, from the weights before and after the round, and the other client's step and its weight
-    `share` in the mean."""
+    """The victim's step, from the weights around the round, the other client's step and its `share` in the mean."""
     return step_of_other_client({name: before[name] - after[name] for name in before}, own, share)
 
 
 def _twin(network: MakeNetwork, family: Family | None) -> nn.Module:
-    """A client's model."""
     return make_blind(network(family)).to(torch.float64).train()
 
 
 def _with(network: nn.Module, weights: Weights) -> nn.Module:
-    """Set the weights of a network, from tensors in any shape, and return it."""
+    """Set a network's weights from tensors of any shape, and return it."""
     with torch.no_grad():
         for name, parameter in network.named_parameters():
             parameter.copy_(weights[name].view_as(parameter))
@@ -156,7 +143,6 @@ def _with(network: nn.Module, weights: Weights) -> nn.Module:
 
 
 def _last_layer(network: nn.Module) -> str:
-    """The name of the last layer that has parameters."""
     *_, name = (
         name for name, part in network.named_modules() if next(part.parameters(recurse=False), None) is not None
     )
@@ -164,10 +150,7 @@ def _last_layer(network: nn.Module) -> str:
 
 
 def _view(victim: Victim, network: nn.Module, steps: Weights, nbytes: int) -> View:
-    """The view of the victim's steps of some parameters, divided by the rate, to compare with gradients of a network.
-
-    Of the victim only the shape of images and the number of classes enter.
-    """
+    """The view of the victim's steps over the rate. It reads the shape of images and the number of classes only."""
     names = [name for name, _ in network.named_parameters() if name in steps]
 
     def predicted(image: Tensor, label: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Gradient matching by gradient descent, and measurements of the constants in the theory of song2023 §7.
+"""Gradient matching by gradient descent, and measurements of the constants of song2023 §7.
 
 An attacker who knows w, R and R ∇_wF(w, x*) minimises L(x) = ‖R ∇_wF(w, x) - R ∇_wF(w, x*)‖². Autograd computes all
 derivatives, through the sketch.
@@ -26,44 +26,27 @@ Numbers = NDArray[np.float64]
 
 
 class Evaluation(NamedTuple):
-    """L and its derivatives at one input of each of T trials.
+    """L and its derivatives at one input of each of T trials."""
 
-    Attributes:
-        x: the inputs, (T, m).
-        loss: L(x), (T,).
-        slope: ∇L(x), (T, m).
-        pseudo_hessian: Φ(x) = ∂∇_wF/∂x, (T, d, m).
-    """
-
-    x: Tensor
-    loss: Tensor
-    slope: Tensor
-    pseudo_hessian: Tensor
+    x: Tensor  # the inputs, (T, m)
+    loss: Tensor  # L(x), (T,)
+    slope: Tensor  # ∇L(x), (T, m)
+    pseudo_hessian: Tensor  # Φ(x) = ∂∇_wF/∂x, (T, d, m)
 
 
 class MatchingDescent(NamedTuple):
-    """Step lengths of gradient descent on L, each (T,).
+    """Step lengths of gradient descent on L, each (T,)."""
 
-    Attributes:
-        safe: 1/(2β²γ₂²), a step with which L never grows.
-        step: the largest step of song2023 Theorem 7.5 with a = 2ωγ₂ if the theorem applies, else the safe step.
-        rate: γ, with which the theorem guarantees L(x_{t+1}) <= (1 - γ) L(x_t); 0 if it does not apply.
-    """
-
-    safe: Numbers
-    step: Numbers
-    rate: Numbers
+    safe: Numbers  # 1/(2β²γ₂²), a step with which L never grows
+    step: Numbers  # the largest step of song2023 Theorem 7.5 with a = 2ωγ₂ if the theorem applies, else the safe step
+    rate: Numbers  # γ of the theorem's guarantee L(x_{t+1}) <= (1 - γ) L(x_t); 0 if the theorem does not apply
 
 
 class GradientMatching:
-    """The attack on T independent problems, each through its own operator.
-
-    Arguments:
-        problem: the losses, private inputs and starts of T trials.
-        operators: a stack of T sketches of d entries.
+    """The attack on T independent problems, each through one of T stacked operators of d entries.
 
     Attributes:
-        problem: the same, on the device of the operators.
+        problem: the problem, on the operators' device.
         full_rank: whether R has rank b, that is γ₁ > 0, (T,).
     """
 
@@ -80,7 +63,7 @@ class GradientMatching:
 
     @staticmethod
     def _check(problem: MatchingProblem, operators: Sketch) -> None:
-        """Raise TypeError or ValueError unless problems and operators are as many, and fit."""
+        """Raise TypeError or ValueError unless problems and operators match in number and size."""
         trials = len(problem.w)
         check_tensor("w", problem.w, trials, operators.d)
         check_tensor("private", problem.private, trials, "m")
@@ -115,7 +98,7 @@ class GradientMatching:
 
     @checked
     def descend(self, step: Finite, rounds: Natural) -> Iterator[tuple[Tensor, Tensor]]:
-        """x_t and L(x_t) for t = 0 to `rounds`, with steps of length (T,)."""
+        """Yield x_t and L(x_t) for t = 0 to `rounds`, with steps of length (T,)."""
         if np.shape(step) != (len(self.problem.start),):
             raise ValueError(f"step of shape {np.shape(step)} must be one for each of {len(self.problem.start)} trials")
         x = self.problem.start
@@ -126,8 +109,8 @@ class GradientMatching:
             x = x - rate * slope
 
     def constants(self, evaluations: Sequence[Evaluation]) -> leakage.LeakageConstants:
-        """The constants of §7 for each trial: over all inputs where the problem states them, else over some inputs,
-        with the largest ‖Φ‖ there for an unknown β."""
+        """The constants of §7 for each trial: over all inputs if the problem states them, else over `evaluations`. An
+        unknown β becomes the largest ‖Φ‖ of the evaluations."""
         problem = self.problem
         if problem.least is not None and problem.lipschitz is not None:
             return leakage.LeakageConstants(problem.least, problem.lipschitz, problem.lipschitz, *self._gammas)
@@ -139,16 +122,14 @@ class GradientMatching:
         return leakage.LeakageConstants(low, high, beta, *self._gammas)
 
     def steepest_neighbour(self, private: Evaluation) -> Evaluation:
-        """Evaluate at a neighbour of x*, in the direction in which L grows fastest."""
+        """Evaluate at a neighbour of x*, in the direction of fastest growth of L."""
         sketched = autograd.sketch(self._operators, private.pseudo_hessian.swapaxes(1, 2))
         direction = torch.linalg.svd(sketched.swapaxes(1, 2), full_matrices=False).Vh[:, 0]
         return self.evaluate(private.x + NEARBY * direction)
 
     def descent(self, constants: leakage.LeakageConstants) -> MatchingDescent:
-        """The step lengths of song2023 §7 for these constants.
-
-        Theorem 7.5, with a = 2ωγ₂ (see `semi_smoothness`), applies if γ₁ > 0, β and ω are known, and θ₁² > aθ₂.
-        """
+        """The step lengths of song2023 §7 for these constants. Theorem 7.5, with a = 2ωγ₂ (see `semi_smoothness`),
+        applies if γ₁ > 0, β and ω are known, and θ₁² > aθ₂."""
         safe = 1 / (2 * (constants.lipschitz * constants.gamma_2) ** 2)
         low, high = leakage.non_critical(constants)
         a, b = self.semi_smoothness(constants)
@@ -158,13 +139,13 @@ class GradientMatching:
         return MatchingDescent(safe, step, np.where(applies, leakage.rate_7_5(low, high, a, step), 0.0))
 
     def semi_smoothness(self, constants: leakage.LeakageConstants) -> tuple[Numbers, Numbers]:
-        """(a, b) of semi-smoothness where ω is known, each (T,): 2ωγ₂ in place of Lemma J.4's a, since R ∇_wF(y) - R
-        ∇_wF(x) is RΦ(x)ᵀ(y - x) up to γ₂ω‖y - x‖; and its b = γ₂²β²."""
+        """The constants (a, b) of semi-smoothness for a known ω, each (T,): a = 2ωγ₂ and b = γ₂²β². This a replaces
+        that of Lemma J.4, since R ∇_wF(y) - R ∇_wF(x) is RΦ(x)ᵀ(y - x) up to γ₂ω‖y - x‖."""
         _, b = leakage.semi_smoothness(constants)
         return 2 * self.problem.variation * constants.gamma_2, b
 
     def recovered_share(self, x: Tensor) -> Numbers:
-        """1 - ‖x - x*‖²/‖x₀ - x*‖² at inputs (T, m): (T,); 1 if x is the private input, 0 at the start."""
+        """1 - ‖x - x*‖²/‖x₀ - x*‖² at inputs (T, m), (T,): 1 at the private input, 0 at the start."""
         private, start = self.problem.private, self.problem.start
         check_axes("x", x, *private.shape)
         return to_numpy(1 - ((x - private) ** 2).sum(dim=1) / ((start - private) ** 2).sum(dim=1))
@@ -172,19 +153,16 @@ class GradientMatching:
 
 @checked
 def non_critical_excess(evaluation: Evaluation, low: NonNegatives, high: Positives) -> Numbers:
-    """The larger of ‖∇L‖² over its upper bound, high² L, and its lower bound, low² L, over ‖∇L‖²: (T,), at most 1 if
-    both bounds hold.
-
-    low and high, (T,), are θ₁ and θ₂ of a non-critical point (song2023 Lemma 7.7).
-    """
+    """The larger of ‖∇L‖²/(high² L) and low² L/‖∇L‖², (T,): at most 1 if both bounds hold. low and high, (T,), are θ₁
+    and θ₂ of a non-critical point (song2023 Lemma 7.7)."""
     square, loss = to_numpy((evaluation.slope**2).sum(dim=1)), to_numpy(evaluation.loss)
     return np.maximum(square / (high**2 * loss), low**2 * loss / square)
 
 
 @checked
 def semi_smoothness_excess(x: Evaluation, y: Evaluation, a: NonNegatives, b: NonNegatives) -> Numbers:
-    """L(y) - L(x) - ⟨∇L(x), y - x⟩ over b‖y - x‖² + a‖y - x‖√L(x): (T,), at most 1 if L is semi-smooth with constants a
-    and b, (T,) (song2023 Definition 7.2)."""
+    """L(y) - L(x) - ⟨∇L(x), y - x⟩ over b‖y - x‖² + a‖y - x‖√L(x), (T,). It is at most 1 if L is semi-smooth with
+    constants a and b, (T,) (song2023 Definition 7.2)."""
     move = y.x - x.x
     distance = to_numpy(move.norm(dim=1))
     linear = x.loss + (x.slope * move).sum(dim=1)

@@ -1,4 +1,4 @@
-"""Gradient inversion: a search for the image whose gradient gives the observed message (song2023 §7; Zhu et al. 2019).
+"""Gradient inversion: the search for an image whose gradient matches the message (song2023 §7; Zhu et al. 2019).
 
 All attacks minimise ‖R ∇F(x) - R g‖² over the image x, relative to ‖R g‖², and differ in the optimiser.
 `attack.most_likely` also uses a prior of images.
@@ -24,57 +24,38 @@ Label = Literal["read", "soft"]
 
 
 class Estimate(NamedTuple):
-    """The result of an attack on a view.
+    """The result of an attack on a view."""
 
-    Attributes:
-        image: (channels, height, width), in [0, 1].
-        label: the class of the image.
-        loss: ‖predicted - observed‖² over ‖observed‖².
-        evaluations: the number of evaluations of the loss's gradient, over all starts.
-        starts: the number of starts.
-    """
-
-    image: Tensor
-    label: int
-    loss: float
-    evaluations: int
-    starts: int
+    image: Tensor  # (channels, height, width), in [0, 1]
+    label: int  # the class of the image
+    loss: float  # ‖predicted - observed‖² over ‖observed‖²
+    evaluations: int  # the number of evaluations of the loss's gradient, over all starts
+    starts: int  # the number of starts
 
 
 @dataclass(frozen=True)
 class Inversion(Checked, ABC):
     """An attack that minimises the loss from one start after another.
 
-    Starts are images of uniform noise. The attack ends when the loss is at most `goal`, or at most twice the loss that
-    the view's own noise causes, and returns the result with the smallest loss.
+    Starts are images of uniform noise. The attack ends at a loss of at most `goal`, or at most twice the loss that the
+    view's own noise causes, and returns the result with the smallest loss.
 
-    Arguments:
-        evaluations: of loss and gradient from each start, at most; a line search may take a few more.
-        starts: at most.
-        goal: the loss, relative to ‖observed‖², at which the attack ends.
-        label: `read` takes the class with the smallest entry in the gradient of the last layer's biases, the only
-            negative one for a single image (Zhao et al. 2020); `soft` optimises class probabilities along with the
-            image (Zhu et al. 2019). If the view does not have that gradient, `read` does as `soft`.
+    `label`: `read` takes the class with the smallest entry in the gradient of the last layer's biases, the only
+    negative entry for a single image (Zhao et al. 2020); `soft` optimises class probabilities with the image (Zhu et
+    al. 2019). Without that gradient in the view, `read` acts like `soft`.
     """
 
     uses_prior: ClassVar[bool] = False  # whether the attack uses `View.prior`
 
-    evaluations: Count
-    starts: Count
-    goal: Annotated[float, Range(0, 1, open_high=True)]
+    evaluations: Count  # the most evaluations of loss and gradient from each start; a line search may take a few more
+    starts: Count  # the most starts
+    goal: Annotated[float, Range(0, 1, open_high=True)]  # the loss, relative to ‖observed‖², at which the attack ends
     label: Label
 
     @checked
     def run(self, view: View, seed: int) -> Estimate:
-        """Attack a view.
-
-        Arguments:
-            view: what the attacker sees.
-            seed: of the starts, which are the same for every view.
-
-        Raises:
-            ValueError: for an observation of zeros only, or one that is not finite.
-        """
+        """Attack a view; the seed gives the same starts for every view. Raises ValueError for an observation of zeros
+        only, or with an entry that is not finite."""
         size = float(view.observed.square().sum())
         if not 0 < size < math.inf:
             raise ValueError(f"‖observed‖²={size} must be > 0 and finite; there is nothing to match")
@@ -90,22 +71,22 @@ class Inversion(Checked, ABC):
                 best, least = estimate, score
             if estimate.loss <= max(self.goal, 2 * view.noise / size):
                 break
-        assert best is not None  # after a start
+        assert best is not None
         return best._replace(evaluations=total, starts=start + 1)
 
     @checked
     def stand_still(self, view: View, seed: int) -> Estimate:
-        """Return the first start as the result: a negative control. Arguments as of `run`."""
+        """Return the first start as the result: a negative control."""
         return self._start(view, seed, 0).estimate()
 
     def _start(self, view: View, seed: int, start: int) -> "Matching":
-        """A start: an image of uniform noise, with the label read from the view, or random logits."""
+        """An image of uniform noise, with the label read from the view, or random logits."""
         random = seeds.generator(seed, attack="start", start=start)
         image = torch.tensor(random.random((1, *view.shape))).to(view.observed)
         return Matching(view, image, *self._label(view, random), self.goal)
 
     def _label(self, view: View, random: np.random.Generator) -> tuple[Tensor, bool]:
-        """The label read from the view as probabilities, or random logits, (1, classes); and whether it was read."""
+        """The label's probabilities, or random logits, (1, classes); and whether the label was read from the view."""
         label = torch.tensor(random.standard_normal((1, view.classes))).to(view.observed)
         if self.label == "soft" or view.output is None:
             return label, False
@@ -126,10 +107,8 @@ class Matching:
     """The loss to minimise, its variables, and a counter of evaluations.
 
     Arguments:
-        view: whose observation is matched.
         image: (1, channels, height, width), or coordinates (1, ...) that a subclass maps to an image.
         label: probabilities if `known`, else logits, which become variables, too.
-        known: whether the label is known.
         goal: the misfit at which the attack ends.
     """
 
@@ -169,11 +148,11 @@ class Matching:
         return misfit
 
     def score(self) -> float:
-        """The score of a start, of which the lowest is the best: the misfit."""
+        """The score of a start; the start with the lowest score is the best."""
         return float(self.misfit().detach())
 
     def differentiate(self) -> Tensor:
-        """Compute the loss, and set the gradients of the variables. Raises GoalReached at the goal."""
+        """Compute the loss, and set the gradients of the variables. Raise GoalReached at the goal."""
         self.evaluations += 1
         misfit = self.misfit()
         if misfit <= self._goal:
@@ -199,7 +178,6 @@ class LBFGS(Inversion):
         self._steps(matching, self.evaluations)
 
     def _steps(self, matching: Matching, evaluations: int) -> None:
-        """Minimise with about `evaluations` evaluations, from an empty memory of steps."""
         lbfgs.minimise(matching.variables, matching.differentiate, evaluations, self.history)
 
 
@@ -218,8 +196,8 @@ class Adam(Inversion):
 
 @dataclass(frozen=True)
 class GradientDescent(Inversion):
-    """Gradient descent x ← x - η ∇L(x), as in song2023 §7.1. η starts at `rate`; it is halved when the loss would not
-    fall, and grows by a tenth otherwise."""
+    """Gradient descent x ← x - η ∇L(x) (song2023 §7.1). η starts at `rate`. It is halved if the loss would not fall,
+    and grows by a tenth otherwise."""
 
     rate: Positive
 

@@ -6,23 +6,20 @@ import torch
 from torch import Tensor
 from torch.optim.lbfgs import _strong_wolfe
 
-LEAST_CURVATURE = 1e-10  # ⟨y, s⟩ above which a step is remembered
-LEAST_SLOPE, LEAST_CHANGE = 1e-14, 1e-16  # below these it ends
+LEAST_CURVATURE = 1e-10  # of ⟨y, s⟩, for a step to be remembered
+LEAST_SLOPE, LEAST_CHANGE = 1e-14, 1e-16  # the search ends below either
 
 
 @torch.no_grad()
 def minimise(variables: Sequence[Tensor], differentiate: Callable[[], Tensor], evaluations: int, history: int) -> None:
-    """Minimise a function of some variables, in place (Nocedal and Wright 2006, Algorithms 7.4 and 7.5).
-
-    Steps are those of torch.optim.LBFGS with learning rate 1, bit for bit; its first object imports torch's compiler,
-    which takes a second.
+    """Minimise a function of some variables, in place (Nocedal and Wright 2006, Algorithms 7.4 and 7.5). Its steps
+    equal torch.optim.LBFGS's with rate 1 bit for bit; torch's own imports its compiler, which takes a second.
 
     Arguments:
         variables: float64.
-        differentiate: returns the function at the variables, and sets their gradients; what it raises ends the search
-            at these variables.
-        evaluations: of the function at which it ends; a line search may take a few more.
-        history: the number of steps that are remembered.
+        differentiate: returns the function at the variables, and sets their gradients; an exception ends the search.
+        evaluations: the number of evaluations at which the search ends; a line search may take a few more.
+        history: the number of remembered steps.
     """
     differentiate = torch.enable_grad()(differentiate)
     sizes = [v.numel() for v in variables]
@@ -35,7 +32,7 @@ def minimise(variables: Sequence[Tensor], differentiate: Callable[[], Tensor], e
             v.add_(part.view_as(v), alpha=length)
 
     def look(start: Sequence[Tensor], length: float, direction: Tensor) -> tuple[float, Tensor]:
-        """The function and its gradient after a step from the start, where the variables are and stay."""
+        """Evaluate the function and its gradient after a step from the start, and restore the variables."""
         move(length, direction)
         value, slope = float(differentiate()), gradient()
         for v, before in zip(variables, start, strict=True):
@@ -67,7 +64,7 @@ def minimise(variables: Sequence[Tensor], differentiate: Callable[[], Tensor], e
 
 
 def _precondition(x: Tensor, memory: Sequence[tuple[Tensor, Tensor, float]], scale: float) -> Tensor:
-    """H x, in place, for the inverse Hessian H that the memory approximates."""
+    """Multiply x in place by the inverse Hessian that the memory approximates."""
     shares = []
     for change, step, inverse in reversed(memory):
         shares.append(float(step.dot(x)) * inverse)

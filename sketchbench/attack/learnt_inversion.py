@@ -1,5 +1,4 @@
-"""Gradient inversion by a regression learnt on messages of public images, for messages that no differentiable map
-describes well, such as signs."""
+"""Gradient inversion by regression on messages of public images, for messages without a good differentiable map."""
 
 import numpy as np
 import torch
@@ -20,23 +19,18 @@ PENALTIES = (0.1, 1.0, 10.0, 100.0)  # weights of the squared coefficients; leav
 def invert_by_regression(
     decoded: Tensor, networks: DenseNetworks, compressor: Compressor, at: At, public: Samples
 ) -> Tensor:
-    """Estimate the images (T, 1, pixels), in [0, 1], behind decoded updates (T, d), by ridge regression on estimates of
-    the first layer's inputs.
-
-    The attacker fits the regression to public images: it makes their messages with the networks and the compressor.
+    """Estimate the images (T, 1, pixels), in [0, 1], by ridge regression on estimates of the first layer's inputs. The
+    attacker fits the regression to the messages of public images, which it makes with networks and compressor.
 
     Arguments:
         decoded: the decoded message of one image in each trial, (T, d).
-        networks: T networks.
-        compressor: of all clients.
-        at: the round.
-        public: n images for each network, (T, n, pixels), and their labels (T, n).
+        public: n images for each of T networks, (T, n, pixels), and their labels (T, n).
     """
     check_tensor("decoded", decoded, at.trials, networks.layout.d)
     check_images("public images", public.images, at.trials, "n", "pixels")
-    from sklearn.linear_model import RidgeCV  # 1.4 s that only this attack needs
+    from sklearn.linear_model import RidgeCV  # takes 1.4 s, which only this attack needs
 
-    if not traits.keyed(compressor):  # the attacker does not know what clients draw for themselves
+    if not traits.keyed(compressor):  # the attacker does not know the clients' own random draws
         at = at._replace(seed=seeds.key(at.seed, attack="public messages"))
     updates = at.kernels.asarray(networks.gradients(public.images[:, :, None], public.labels[:, :, None]).numpy())
     trials, clients, d = updates.shape
@@ -47,8 +41,7 @@ def invert_by_regression(
 
 
 def _features(decoded: Tensor, networks: DenseNetworks) -> NDArray[np.float64]:
-    """Features (n, 2 * inputs) of n decoded updates (n, d): the estimated inputs of the first layer, and the same
-    scaled to [0, 1]."""
+    """The estimated inputs of the first layer, and the same scaled to [0, 1], (n, 2 * inputs), of n updates (n, d)."""
     entered, _ = estimate_first_inputs(decoded.double(), (decoded != 0).double(), networks.layout)
     least, most = entered.amin(dim=1, keepdim=True), entered.amax(dim=1, keepdim=True)
     return torch.cat([entered.clamp(-2, 2), (entered - least) / (most - least).clamp(min=1e-12)], dim=1).numpy()

@@ -1,5 +1,4 @@
-"""Losses with private inputs to recover: bilinear ones, whose constants in song2023 §7 are known, and a small
-network."""
+"""Losses with private inputs to recover: bilinear losses with known constants of song2023 §7, and a small network."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -18,41 +17,27 @@ Loss = Callable[..., Tensor]  # F(w, x, data) of one trial, a scalar
 
 
 class MatchingProblem(NamedTuple):
-    """T independent instances of a loss F(w, x, data), one for each trial of an attack by gradient matching.
+    """T independent instances of a loss F(w, x, data), one for each trial of an attack by gradient matching."""
 
-    Attributes:
-        loss: F of a single trial, differentiable twice.
-        w: the weights, (T, d), which the attacker knows.
-        data: further arguments of F, which the attacker knows, (T, ...).
-        private: the private inputs x*, (T, m).
-        start: the inputs x₀ that the attacker starts from, (T, m).
-        lipschitz: β, the Lipschitz constant of ∇_wF in x, (T,); None if it is not known.
-        least: the smallest θ₁ over all x, (T,); None if it is not known.
-        variation: ω = sup ‖Φ(x) - Φ(y)‖ over all x and y; 0 where ∇_wF is affine in x.
-    """
-
-    loss: Loss
-    w: Tensor
-    data: Tensor
-    private: Tensor
-    start: Tensor
-    lipschitz: NDArray[np.float64] | None
-    least: NDArray[np.float64] | None = None
-    variation: float = 0.0
+    loss: Loss  # F of a single trial, differentiable twice
+    w: Tensor  # the weights, (T, d), which the attacker knows
+    data: Tensor  # further arguments of F, which the attacker knows, (T, ...)
+    private: Tensor  # the private inputs x*, (T, m)
+    start: Tensor  # the attacker's first inputs x₀, (T, m)
+    lipschitz: NDArray[np.float64] | None  # β, the Lipschitz constant of ∇_wF in x, (T,); None if unknown
+    least: NDArray[np.float64] | None = None  # the smallest θ₁ over all x, (T,); None if unknown
+    variation: float = 0.0  # ω = sup ‖Φ(x) - Φ(y)‖ over all x and y; 0 if ∇_wF is affine in x
 
     def to(self, device: str) -> "MatchingProblem":
-        """The same problem with its tensors on a device."""
+        """Move the tensors to a device."""
         tensors = {name: getattr(self, name).to(device) for name in ("w", "data", "private", "start")}
         return self._replace(**tensors)
 
 
 @checked
 def bilinear(random: torch.Generator, trials: Count, d: Count, *, lipschitz: Positive) -> MatchingProblem:
-    """The bilinear loss F = wᵀA x with d weights and d inputs, for which all assumptions of song2023 §7 hold.
-
-    The singular values of A fall geometrically from β = `lipschitz` to β/2; its singular vectors, w, x* and x₀ are
-    random.
-    """
+    """The bilinear loss F = wᵀA x with d weights and d inputs, which meets all assumptions of song2023 §7. The singular
+    values of A fall geometrically from β = `lipschitz` to β/2; its singular vectors, w, x* and x₀ are random."""
     left, right = (torch.linalg.qr(normal(random, trials, d, d))[0] for _ in range(2))
     values = torch.logspace(0, -1, d, base=CONDITION, dtype=torch.float64)
     matrix = lipschitz * left * values @ right
@@ -63,11 +48,9 @@ def bilinear(random: torch.Generator, trials: Count, d: Count, *, lipschitz: Pos
 
 @checked
 def residual(random: torch.Generator, trials: Count, d: Count, *, variation: Positive) -> MatchingProblem:
-    """A read-out of a residual layer, F = wᵀ(x + ω V tanh(U x)), with d weights w, d inputs, and ω = `variation` < 1.
-
-    U and V are random orthogonal matrices, which the attacker knows, as w, x* and x₀ are. Φ is the identity up to ω V D
-    U, with a diagonal D between 0 and 1: θ₁ >= 1 - ω, θ₂ <= β = 1 + ω, and ‖Φ(x) - Φ(y)‖ <= ω.
-    """
+    """A read-out of a residual layer, F = wᵀ(x + ω V tanh(U x)), with d weights w, d inputs, and ω = `variation` < 1. U
+    and V are random orthogonal matrices, which the attacker knows; w, x* and x₀ are random, too. Φ is the identity up
+    to ω V D U, with a diagonal D between 0 and 1: θ₁ >= 1 - ω, θ₂ <= β = 1 + ω, and ‖Φ(x) - Φ(y)‖ <= ω."""
     left, right = (torch.linalg.qr(normal(random, trials, d, d))[0] for _ in range(2))
     w, private, start = (normal(random, trials, d) for _ in range(3))
 
@@ -80,13 +63,9 @@ def residual(random: torch.Generator, trials: Count, d: Count, *, variation: Pos
 
 @checked
 def perceptron(random: torch.Generator, trials: Count, d: Count, *, samples: Count) -> MatchingProblem:
-    """The logistic loss of a perceptron with d/4 tanh units, on a batch of `samples` samples of 3 features.
-
-    The private inputs are the features of the whole batch, m = 3 * `samples` numbers; the attacker knows the labels.
-
-    Raises:
-        ValueError: for a d that is no multiple of 4.
-    """
+    """The logistic loss of a perceptron with d/4 tanh units, on a batch of `samples` samples of 3 features. The private
+    inputs are the features of the whole batch, m = 3 * `samples` numbers; the attacker knows the labels. Raises
+    ValueError unless d is a multiple of 4."""
     units, rest = divmod(d, FEATURES + 1)
     if rest:
         raise ValueError(f"d={d} must be a multiple of {FEATURES + 1}, the weights of a unit")

@@ -1,7 +1,7 @@
 """A membership game: does the victim's data contain one particular record, the canary?
 
-The attacker knows all other records, the algorithm, and the operators of every round. From the messages of private
-iterative sketching (song2023 Algorithm 2) it computes the likelihood ratio of two worlds: with and without the canary.
+The attacker knows all other records, the algorithm, and the operators of every round. It computes the likelihood ratio
+of the worlds with and without the canary from messages of private iterative sketching (song2023 Algorithm 2).
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,37 +18,28 @@ from sketchbench.measure.numbers import Sample, check_some
 from sketchbench.privacy.sampling import Neighbours
 from sketchbench.sketch.operator import Sketch
 
-RIDGE = 1e-9  # keeps RRᵀ invertible where a row of R is empty
+RIDGE = 1e-9  # keeps RRᵀ invertible if a row of R is empty
 
 Statistics = NDArray[np.float64]
 
 
 class Evidence(NamedTuple):
-    """The attacker's evidence in each of some independent trainings.
+    """The attacker's evidence in each of some independent trainings. `statistic` is large with the canary; for full
+    batches it is monotone in the likelihood ratio. `visible` is √(mean of ‖P u‖² over the rounds) <= 1 for the
+    projection P onto the rows of a round's operator."""
 
-    Attributes:
-        statistic: (trials,), large with the canary; for full batches it is monotone in the likelihood ratio.
-        visible: (trials,), the part of the canary's norm that sketches show: √(mean of ‖P u‖² over the rounds), at most
-            1, where P projects onto the rows of a round's operator.
-    """
-
-    statistic: Statistics
-    visible: Statistics
+    statistic: Statistics  # (trials,)
+    visible: Statistics  # (trials,), the part of the canary's norm that sketches show
 
 
 def most_visible(operators: Sequence[Sketch], kernels: Kernels) -> Array:
     """The record that the sketches show best: the unit vector u with the largest Σ_t ‖P_t u‖², for each training.
 
-    P_t projects onto the rows of the operator of round t. Operators are public, and privacy is promised for all
-    records, so also for a record that is chosen to fit the operators. If b = d, or in a single round, ‖P u‖ = 1:
-    sketches hide nothing of u.
+    P_t projects onto the rows of round t's operator. Operators are public, and privacy is promised for all records,
+    also for one chosen to fit the operators. If b = d, or in a single round, ‖P u‖ = 1: sketches hide nothing of u.
 
-    Arguments:
-        operators: for each round, a stack of one operator per training.
-        kernels: backend.
-
-    Returns:
-        u of each training, (trainings, d), with an arbitrary sign. O(d³) for each training.
+    `operators` has a stack for each round, with one operator a training. Returns u, (trainings, d), with an arbitrary
+    sign. O(d³) for each training.
     """
     check_some("operators", operators)
     xp = kernels.xp
@@ -66,18 +57,9 @@ def most_visible(operators: Sequence[Sketch], kernels: Kernels) -> Array:
 def worlds(
     direction: Sample, neighbours: Neighbours, *, clients: Count, records: Count, kernels: Kernels
 ) -> tuple[Canary, Canary]:
-    """Two neighbouring data sets: with the canary, and without.
-
-    The canary's gradient is the unit vector u. Without the canary, its record has the gradient -u (neighbours
-    `replace_one`) or 0 (`add_remove`). All other records have the gradient 0.
-
-    Arguments:
-        direction: u, (d,), or (trials, d) for a different u in each trial.
-        neighbours: how the two data sets differ.
-        clients: the number of clients.
-        records: the number of records of each client.
-        kernels: backend.
-    """
+    """Two neighbouring data sets: with the canary, and without. The canary's gradient is the unit vector u =
+    `direction`, (d,), or (trials, d). Without the canary, its record has the gradient -u (neighbours `replace_one`) or
+    0 (`add_remove`). Each client's other `records` have the gradient 0."""
     other = -direction if neighbours == "replace_one" else 0 * direction
     present, absent = (Canary(kernels, vector, clients, records) for vector in (direction, other))
     return present, absent
@@ -85,16 +67,12 @@ def worlds(
 
 @checked
 def likelihood_ratio(sent: Iterable[Round], direction: Sample, kernels: Kernels, *, rounds: Count) -> Evidence:
-    """The statistic -Σ_t (R_t u)ᵀ (R_t R_tᵀ)⁻¹ y_t, where y_t is the sketch that the victim sends in round t.
+    """The statistic -Σ_t (R_t u)ᵀ (R_t R_tᵀ)⁻¹ y_t for the victim's sketches y_t. O(b² (b + d)) a training and round.
 
     Arguments:
-        sent: the rounds of some trainings, such as those of `PrivateSketching.run` in one of the `worlds`; the victim
-            is the first client.
-        direction: u, (d,) or (trials, d), the canary's gradient.
-        kernels: backend.
-        rounds: of each training.
-
-    O(b² (b + d)) for each training and round.
+        sent: rounds of some trainings, such as by `PrivateSketching.run` in a world; the victim is the first client.
+        direction: the canary's gradient u, (d,) or (trials, d).
+        rounds: the number of rounds of each training.
     """
     xp = kernels.xp
     u = kernels.asarray(direction)

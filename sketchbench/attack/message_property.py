@@ -1,7 +1,7 @@
 """Property inference from compressed messages: does a client's batch contain images of certain classes only?
 
-After Melis et al. 2019: the attacker makes messages of public batches with the network, the compressor and the key of
-the round, learns to classify them, and is tested on messages of batches of other images.
+After Melis et al. 2019. The attacker makes messages of public batches with the network, compressor and key of the
+round, learns to classify them, and is tested on messages of batches of other images.
 """
 
 from dataclasses import dataclass
@@ -20,29 +20,19 @@ from sketchbench.kernels import Array
 from sketchbench.learning.dataset.dataset import Dataset, Split
 
 Observed = Literal["server", "sum"]
-SEED = 0  # of the attack's random projection
-PENALTY = 1.0  # of the ridge regression's squared coefficients, over the number of its features of variance 1
+SEED = 0  # seed of the attack's random projection
+PENALTY = 1.0  # ridge penalty of squared coefficients, over the number of features of variance 1
 
 
 class Observation(NamedTuple):
-    """A round that the attacker observes.
-
-    Attributes:
-        compressor: of all clients.
-        at: the round, with T trials.
-    """
+    """A round, with T trials, that the attacker observes."""
 
     compressor: Compressor
     at: At
 
 
 class Updates(NamedTuple):
-    """Updates (T, n, d), every other one with the property.
-
-    Attributes:
-        single: of the victim.
-        mixed: means of victim and other clients.
-    """
+    """Updates (T, n, d), every other one with the property: the victim's, and means of the victim's and others'."""
 
     single: Tensor
     mixed: Tensor
@@ -50,37 +40,21 @@ class Updates(NamedTuple):
 
 @dataclass(frozen=True)
 class MessageProperty(Checked):
-    """The attacker, and the messages that it learns from and is tested on.
-
-    Arguments:
-        classes: classes of the data set. A batch with the property has images of these classes only; a batch without it
-            has images of all classes.
-        batch: images of a client's batch.
-        known: the number of messages, of training images, that the attacker learns from; half have the property.
-        tested: the number of messages, of test images, that it is tested on; half have the property.
-        others: the number of batches of all classes from which the other clients of a sum draw, in learning and test.
-        features: the largest number of features; longer messages are projected onto so many random directions.
-    """
+    """The attacker, and the messages for its training and its test. `classes` are those of a batch with the property; a
+    batch without it has images of all classes. The other clients of a sum draw their batches, in training and test,
+    from `others` batches of all classes."""
 
     classes: NonEmptyList[Natural]
-    batch: Count
-    known: AtLeastTwo
-    tested: AtLeastTwo
+    batch: Count  # images of a client's batch
+    known: AtLeastTwo  # the number of messages, of training images, for training; half have the property
+    tested: AtLeastTwo  # the number of messages, of test images, for the test; half have the property
     others: Count
-    features: Count
+    features: Count  # the largest number of features; longer messages are projected onto so many random directions
 
     def updates(self, networks: DenseNetworks, clients: int, data: Dataset, random: np.random.Generator) -> Updates:
-        """The updates whose messages the attacker learns from, and then those that it is tested on, in T networks.
-
-        Arguments:
-            networks: T networks.
-            clients: the number of clients; the first is the victim, and the others' batches have images of all classes.
-            data: the data set, with the classes of the property.
-            random: of the batches.
-
-        Raises:
-            ValueError: for more clients than there are batches for, or classes without an image.
-        """
+        """Return the updates behind the training messages, and then behind the test messages, in T networks. The first
+        of the `clients` is the victim; the other clients' batches have images of all classes. Raises ValueError for
+        more clients than batches, or classes without an image."""
         check_count("clients", clients, 1)
         if clients > self.others + 1:
             raise ValueError(f"others={self.others} must be >= {clients - 1}, all clients but one")
@@ -91,10 +65,10 @@ class MessageProperty(Checked):
         return Updates(*(torch.cat(parts, dim=1) for parts in zip(*sides, strict=True)))
 
     def areas(self, watched: Observation, updates: Updates) -> dict[Observed, list[float]]:
-        """The area under the ROC curve in each of T networks, by what the attacker observes: `server`, the victim's
-        message, or `sum`, the sum of all clients' messages, if messages add up."""
+        """The area under the ROC curve in each of T networks, by the observed message: `server`, the victim's, or
+        `sum`, the sum of all clients' messages, if messages add up."""
         areas: dict[Observed, list[float]] = {"server": self._test_attacker(watched, updates.single)}
-        if watched.compressor.adds_up:  # so that the mean message is that of the mean update
+        if watched.compressor.adds_up:  # then the mean message is the message of the mean update
             areas["sum"] = self._test_attacker(watched, updates.mixed)
         return areas
 
@@ -107,8 +81,7 @@ class MessageProperty(Checked):
         count: int,
         random: np.random.Generator,
     ) -> tuple[Tensor, Tensor]:
-        """`count` updates of the victim, and means of the updates of victim and other clients, each (T, count, d);
-        every other one has the property."""
+        """The victim's `count` updates, and means with others', (T, count, d); every other one has the property."""
         having = np.isin(split.labels, self.classes)
         if not having.any():
             raise ValueError(f"classes={self.classes} have no image in {data.label}")
@@ -128,8 +101,7 @@ class MessageProperty(Checked):
         return own, own / clients + share @ pool
 
     def _test_attacker(self, watched: Observation, updates: Tensor) -> list[float]:
-        """The area in each network of an attacker who learns from the messages of the first `known` updates, and is
-        tested on the messages of the others."""
+        """The area in each network of an attacker trained on the first `known` messages and tested on the others."""
         features = self._project(_features(watched, updates)).double()
         known, tested = features[:, : self.known], features[:, self.known :]
         mean, spread = known.mean(dim=1, keepdim=True), known.std(dim=1, keepdim=True) + 1e-30
@@ -141,8 +113,7 @@ class MessageProperty(Checked):
         return [float(area) for area in (1 + more.mean(dim=(1, 2))) / 2]
 
     def _project(self, features: Tensor) -> Tensor:
-        """Project features (T, n, m) onto at most `features` random directions; for m = 0, return one constant
-        feature."""
+        """Project features (T, n, m) onto at most `features` random directions; for m = 0 return a constant feature."""
         if not features.shape[2]:
             return features.new_zeros((*features.shape[:2], 1))
         if features.shape[2] <= self.features:
@@ -152,8 +123,7 @@ class MessageProperty(Checked):
 
 
 def _features(watched: Observation, updates: Tensor) -> Tensor:
-    """Features (T, n, m) of the messages of updates (T, n, d) in one round: the numbers of messages that add up, which
-    are comparable from message to message, else the decoded updates."""
+    """Features (T, n, m) of messages of updates (T, n, d): their numbers if messages add up, else decoded updates."""
     compressor, at = watched.compressor, watched.at
     x = at.kernels.asarray(updates.numpy())
     exchange = compressor.exchange(x, compressor.begin(x.shape[0], x.shape[1], at.kernels), at)
@@ -163,5 +133,4 @@ def _features(watched: Observation, updates: Tensor) -> Tensor:
 
 
 def _flat(part: Array, at: At) -> Tensor:
-    """An array (T, n, ...) as a tensor (T, n, m)."""
     return torch.as_tensor(at.kernels.to_numpy(part)).flatten(2).float()

@@ -1,4 +1,4 @@
-"""The setting of attacks on messages: clients with one image each, and a freshly drawn network in each trial."""
+"""The setting of attacks on messages: clients with one image each, and a new random network in each trial."""
 
 from typing import NamedTuple
 
@@ -17,29 +17,19 @@ from sketchbench.learning.model.classification import Samples
 from sketchbench.learning.model.networks import MakeModel, initialise
 from sketchbench.measure.image import Likeness, likeness, psnr
 
-PUBLIC = 64  # public images for each network, whose messages an attacker makes
+PUBLIC = 64  # public images for each network; the attacker makes their messages
 
 
 class Scene(NamedTuple):
-    """The networks and the clients' images in T trials, whatever the compressor.
-
-    Attributes:
-        data: the data set of the images.
-        networks: T networks.
-        images: of C clients, (T, C, pixels), in [0, 1].
-        labels: the classes of these images, (T, C).
-        prior: of images, learnt from public ones.
-        classes: the priors of the images of each class.
-        public: public training images for each trial, (T, n, pixels), and their labels (T, n).
-    """
+    """The networks and the clients' images in T trials, for any compressor."""
 
     data: Dataset
     networks: DenseNetworks
-    images: Tensor
-    labels: Tensor
-    prior: Prior
-    classes: ClassPriors
-    public: Samples
+    images: Tensor  # of C clients, (T, C, pixels), in [0, 1]
+    labels: Tensor  # the classes of these images, (T, C)
+    prior: Prior  # of images, learnt from public images
+    classes: ClassPriors  # the priors of the images of each class
+    public: Samples  # public training images for each trial, (T, n, pixels), and their labels (T, n)
 
     def updates(self, networks: DenseNetworks) -> NDArray[np.float32]:
         """The clients' gradients, (T, C, d), computed with these networks."""
@@ -52,30 +42,26 @@ class Scene(NamedTuple):
         return [likeness(a.reshape(shape), b.reshape(shape)) for a, b in pairs]
 
     def psnrs(self, images: NDArray[np.float64], trials: slice) -> NDArray[np.float64]:
-        """The PSNR of these likenesses, (n,), in a hundredth of the time."""
+        """The PSNR of the same pairs, (n,), in a hundredth of the time."""
         return np.array([psnr(a, b) for a, b in zip(images, self._truth(images, trials), strict=True)])
 
     def _truth(self, images: NDArray[np.float64], trials: slice) -> NDArray[np.float64]:
-        """The first client's images in n trials, (n, pixels)."""
         if len(images) != len(self.images[trials]):
             raise ValueError(f"{len(images)} images must be one for each of {len(self.images[trials])} trials")
         return pixels(self.images[trials, 0])
 
 
-_SCENES = Kept[tuple[str, str], tuple[MakeModel, Scene]](1)  # with the model, as an address may be all of its name
+_SCENES = Kept[tuple[str, str], tuple[MakeModel, Scene]](1)  # the model is kept, too: its repr may be an address only
 
 
 @checked
 def draw_scene(data: Dataset, model: MakeModel, seed: int, clients: Count, trials: Count) -> Scene:
-    """Draw the scene of `trials` trials, each with a network and a test image for each client.
+    """Draw a scene: in each of `trials` trials a network, and a test image for each client.
 
-    The clients' images have different classes, unless there are more clients than classes. The scene depends on all
-    arguments, so that trial t is another one in a scene of another number of trials.
+    The clients' images have different classes, unless there are more clients than classes. Trial t changes with every
+    argument, also with the number of trials. The last scene is kept for the next task of the process.
 
-    The last one is kept, for the next task of the process that draws the same.
-
-    Raises:
-        ValueError: for a model that is no dense network with ReLU, or a class without a test image.
+    Raises ValueError for a model other than a dense network with ReLU, or a class without a test image.
     """
     if missing := sorted(set(range(data.classes)) - set(data.test.labels.tolist())):
         raise ValueError(f"{data.label} has no test image of the classes {missing}; choose another data set")
@@ -104,12 +90,8 @@ def _draw(data: Dataset, model: MakeModel, seed: int, clients: int, trials: int)
 def draw_further(
     data: Dataset, images: Tensor, labels: Tensor, count: int, random: np.random.Generator
 ) -> tuple[Tensor, Tensor]:
-    """The images (T, C, B, pixels) of clients and their classes (T, C, B), with `count` further test images of each
-    client, other ones than its own, whose classes go on with that after its last.
-
-    Raises:
-        ValueError: for a class with too few test images.
-    """
+    """Add `count` test images to each client; return images (T, C, B, pixels) and classes (T, C, B). They differ from
+    the client's own; their classes follow its last. Raises ValueError for a class with too few test images."""
     features = torch.tensor(data.features(data.test), dtype=torch.float32)
     of_class = [torch.tensor(np.flatnonzero(data.test.labels == label)) for label in range(data.classes)]
     further = (labels[..., -1:] + 1 + torch.arange(count)) % data.classes
@@ -126,11 +108,11 @@ def draw_further(
 
 
 def draw_networks(data: Dataset, model: MakeModel, seed: int, trials: range) -> DenseNetworks:
-    """The networks of these trials, with freshly drawn weights."""
+    """Draw the networks of these trials."""
     keys = (seeds.key(seed, network="leakage", trial=trial) for trial in trials)
     return DenseNetworks([initialise(lambda: model(shape=data.shape, classes=data.classes), key) for key in keys])
 
 
 def pixels(images: Tensor) -> NDArray[np.float64]:
-    """Images (T, ...) as pixels in [0, 1], (T, pixels), with 0 for a pixel that is no number."""
+    """Images (T, ...) as pixels in [0, 1], (T, pixels); NaN becomes 0."""
     return images.flatten(1).double().nan_to_num().clamp(0, 1).numpy()

@@ -1,7 +1,6 @@
-"""What a party of double-blind learning can compute from its messages alone (zhang2021 §6.3, A.1).
+"""Computations of a party of double-blind learning from its messages alone (zhang2021 §6.3, A.1).
 
-Steps are learning rates times gradients, by the name of the parameter; steps of sketched layers have the shape (out,
-d).
+Steps are learning rates times gradients, by parameter name; steps of sketched layers have the shape (out, d).
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,13 +22,8 @@ from sketchbench.learning.model import autograd, sketched
 
 
 def full_steps(model: nn.Module, reply: BlindReply) -> Weights:
-    """The steps of all parameters from a client's reply: Γ Sᵀ for sketched layers, unchanged for all others (zhang2021
-    A.1).
-
-    Arguments:
-        model: the server's or a client's model, with the sketches of the broadcast that the reply answers.
-        reply: of a client; the server and that client know it.
-    """
+    """The steps of all parameters from a client's reply: Γ Sᵀ for sketched layers, others unchanged (zhang2021 A.1).
+    The `model` is the server's or the client's, with the sketches of the broadcast that the `reply` answers."""
     operators = sketched.operators(model)
     with torch.no_grad():
         return {
@@ -40,8 +34,7 @@ def full_steps(model: nn.Module, reply: BlindReply) -> Weights:
 
 def full_weights(twin: nn.Module, message: Broadcast, option: Option, kernels: Kernels) -> Weights:
     """A client's estimate of all weights from a broadcast: estimated for sketched layers (zhang2021 §6.3), exact for
-    all others. The client's model `twin` keeps the sketches of this broadcast.
-    """
+    others. Its model `twin` keeps the sketches of this broadcast."""
     choose("option", option, OPTIONS)
     return message.weights | estimated_weights(twin, message, option, kernels)
 
@@ -53,21 +46,15 @@ def estimate_update(
     option: Option,
     kernels: Kernels,
 ) -> Weights:
-    """A client's estimate of the update between two broadcasts, W_old - W_new: estimated for sketched layers (zhang2021
-    §6.3), exact for all others. The client's model `twin` keeps the sketches of the old broadcast.
-    """
+    """A client's estimate of W_old - W_new of two broadcasts: estimated for sketched layers (zhang2021 §6.3), exact for
+    others. Its model `twin` keeps the sketches of the old broadcast."""
     after, before = (full_weights(twin, message, option, kernels) for message in (new, old))
     return {name: before[name] - after[name] for name in before}
 
 
 def step_of_other_client(update: Weights, own: Weights, share: float = 0.5) -> Weights:
-    """The step of the other one of two clients, for the parameters of the update.
-
-    Arguments:
-        update: the weighted mean of both clients' steps.
-        own: the attacking client's step.
-        share: the weight of its step in the mean.
-    """
+    """The other client's step, from the weighted mean `update` of two clients' steps, and the attacker's `own` step
+    with its weight `share`."""
     if not 0 <= share < 1:
         raise ValueError(f"share={share} must be >= 0 and < 1: the other client has the rest")
     _check_names(own, update)
@@ -75,7 +62,7 @@ def step_of_other_client(update: Weights, own: Weights, share: float = 0.5) -> W
 
 
 def flatten(steps: Weights, names: Sequence[str]) -> Tensor:
-    """The steps of these parameters as one vector."""
+    """Join the steps of these parameters in one vector."""
     if not names:
         raise ValueError("names is empty, and must have the name of a parameter at least")
     _check_names(steps, names)
@@ -84,4 +71,4 @@ def flatten(steps: Weights, names: Sequence[str]) -> Tensor:
 
 def _check_names(steps: Weights, names: Iterable[str]) -> None:
     if missing := [name for name in names if name not in steps]:
-        raise ValueError(f"there are no steps of {', '.join(missing)}; there are those of {', '.join(steps)}")
+        raise ValueError(f"no steps for {', '.join(missing)}; available: {', '.join(steps)}")

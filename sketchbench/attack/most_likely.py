@@ -13,7 +13,7 @@ from sketchbench.attack.view import View
 from sketchbench.base import seeds
 from sketchbench.base.parameters import Count, NonNegative
 
-EDGE = 0.01  # below this difference of neighbouring pixels total variation is smoothed to its square
+EDGE = 0.01  # smaller differences of neighbouring pixels are squared in the total variation
 
 
 @dataclass(frozen=True)
@@ -38,17 +38,16 @@ class MostLikely(_WithPrior, LBFGS):
     """The maximum a posteriori (MAP) image under normal noise and a prior of images, by L-BFGS.
 
     The attack minimises ‖predicted - observed‖²/v + ‖z‖² + `variation` TV(x) over images x = mean + root z of
-    `View.prior`, where TV is the total variation of x - mean, and v the variance of the noise in each of m
-    measurements.
+    `View.prior`. TV is the total variation of x - mean, and v the noise variance of each of m measurements.
 
-    v is estimated in `stages`: it is ‖predicted - observed‖²/m for the image of the stage before, and at least the
-    variance that the view states; in the first stage all of the observation counts as noise. So an exact view is
-    matched exactly in the end, and the attack does not fit what no image can match. The first start is the mean of the
-    prior, further starts are random images from the prior, and the most likely result is kept.
+    v is estimated in `stages`: it is ‖predicted - observed‖²/m for the last stage's image, and at least the variance
+    that the view states. In the first stage the whole observation counts as noise. So an exact view is matched exactly
+    in the end, and the attack does not fit the part that no image can match. The first start is the prior's mean,
+    further starts are random images from the prior, and the most likely result is kept.
     """
 
     def _minimise(self, matching: Matching) -> None:
-        assert isinstance(matching, _Posterior)  # `_start` makes it
+        assert isinstance(matching, _Posterior)
         for stage in range(self.stages):
             left = self.evaluations - matching.evaluations
             if left <= 0:
@@ -59,11 +58,11 @@ class MostLikely(_WithPrior, LBFGS):
 
 @dataclass(frozen=True)
 class MostLikelyByAdam(_WithPrior, Adam):
-    """The same image by Adam, with a learning rate of z that falls to zero along a cosine over all stages. It passes
-    kinks, as of a maximum over pixels, where the line search of L-BFGS stays."""
+    """`MostLikely` by Adam; the learning rate of z falls to zero along a cosine over all stages. It passes kinks, such
+    as of a maximum over pixels, which stop the line search of L-BFGS."""
 
     def _minimise(self, matching: Matching) -> None:
-        assert isinstance(matching, _Posterior)  # `_start` makes it
+        assert isinstance(matching, _Posterior)
         adam = CosineAdam(matching.variables, self.rate, self.evaluations)
         for step in range(self.evaluations):
             matching.differentiate()
@@ -83,31 +82,29 @@ class _Posterior(Matching):
 
     @property
     def image(self) -> Tensor:
-        """The image of the coordinates z."""
         return self._prior.images(self.variables[0])
 
     def loss(self, misfit: Tensor) -> Tensor:
-        """The misfit, plus the variance of the noise times -2 log of the prior density."""
+        """The misfit, plus the noise variance times -2 log of the prior density."""
         return misfit + self._weight * self._unlikely()
 
     def weigh(self) -> None:
-        """Set the variance of the noise from the current misfit."""
+        """Set the noise variance from the current misfit."""
         self._weight = self._variance(float(self.misfit().detach()))
 
     def score(self) -> float:
-        """-2 log of the posterior density, with the most likely variance of the noise."""
+        """-2 log of the posterior density, with the most likely noise variance."""
         misfit = self.misfit().detach()
         variance = self._variance(float(misfit)) + 1e-30
         measurements = self.view.observed.numel()
         return float(measurements * torch.log(torch.tensor(variance)) + misfit / variance + self._unlikely().detach())
 
     def _variance(self, misfit: float) -> float:
-        """The variance of the noise in each measurement over ‖observed‖²: from the misfit, at least that of the
-        view."""
+        """The noise variance of a measurement over ‖observed‖², from the misfit, and at least the view's."""
         return max(self._noise, misfit) / self.view.observed.numel()
 
     def _unlikely(self) -> Tensor:
-        """-2 log of the prior density: ‖z‖² plus the total variation of x - mean, of which the mean is the minimum."""
+        """-2 log of the prior density: ‖z‖² plus the total variation of x - mean, which is least at the mean."""
         departure = self.image - self._prior.mean
         slopes = [departure.diff(dim=axis) for axis in (-1, -2)]
         variation = sum((slope.square() + EDGE**2).sqrt().sum() for slope in slopes)

@@ -1,4 +1,4 @@
-"""Priors: what an attacker knows of images before it sees a message."""
+"""Priors: an attacker's knowledge of images before it sees a message."""
 
 import math
 from collections.abc import Callable
@@ -16,12 +16,8 @@ FLOOR = 0.02  # least standard deviation of a learnt prior in any direction, for
 
 
 class Prior(NamedTuple):
-    """A normal distribution of images: mean + root z with z standard normal.
-
-    Attributes:
-        mean: (channels, height, width).
-        root: the symmetric square root of the covariance matrix, (pixels, pixels).
-    """
+    """A normal distribution of images: mean (channels, height, width) + root z with z standard normal. `root`, (pixels,
+    pixels), is the symmetric square root of the covariance matrix."""
 
     mean: Tensor
     root: Tensor
@@ -33,8 +29,8 @@ class Prior(NamedTuple):
 
 
 def uniform_prior(shape: tuple[int, ...], like: Tensor) -> Prior:
-    """The prior of an attacker who knows no images: independent pixels with the mean 1/2 and variance 1/12 of uniform
-    noise, on the device and in the precision of `like`."""
+    """The prior without known images: independent pixels with mean 1/2 and variance 1/12, as uniform noise has, on the
+    device and in the precision of `like`."""
     pixels = math.prod(shape)
     if len(shape) != 3 or pixels < 1:
         raise ValueError(f"shape={shape} must be the channels, height and width of an image")
@@ -42,11 +38,9 @@ def uniform_prior(shape: tuple[int, ...], like: Tensor) -> Prior:
 
 
 def learn_prior(images: NDArray[np.float64], like: Tensor) -> Prior:
-    """The prior with the mean and covariance of images (n, channels, height, width), n >= 2, on the device and in the
-    precision of `like`.
-
-    Directions of small variance get the standard deviation `FLOOR`, so that no image is impossible. O(pixels³).
-    """
+    """The prior with the mean and covariance of images (n, channels, height, width), n >= 2. O(pixels³). It has the
+    device and precision of `like`. Directions of small variance get the deviation `FLOOR`, so that no image is
+    excluded."""
     if images.ndim != 4 or len(images) < 2 or not images.size:
         raise ValueError(f"images of shape {images.shape} must be two or more of (channels, height, width)")
     check_finite("images", images)
@@ -58,18 +52,14 @@ def learn_prior(images: NDArray[np.float64], like: Tensor) -> Prior:
 
 
 class ClassPriors(NamedTuple):
-    """A normal distribution of the images of each of K classes: mean + root z with z standard normal.
-
-    Attributes:
-        means: (K, pixels).
-        roots: the symmetric square roots of the covariance matrices, (K, pixels, pixels).
-    """
+    """A normal distribution of the images of each of K classes: mean + root z with z standard normal. `means` are (K,
+    pixels); `roots`, (K, pixels, pixels), are the symmetric square roots of the covariance matrices."""
 
     means: Tensor
     roots: Tensor
 
     def of(self, labels: Tensor) -> Callable[[Tensor], Tensor]:
-        """The images (..., pixels) of standard normal coordinates (..., pixels), by their classes (...)."""
+        """Map standard normal coordinates (..., pixels) to images (..., pixels) of the classes (...)."""
         flat = labels.flatten()
         order = flat.argsort()
         back, counts = order.argsort(), torch.bincount(flat, minlength=len(self.means))
@@ -84,7 +74,7 @@ class ClassPriors(NamedTuple):
 
 
 def learn_class_priors(images: NDArray[np.float64], labels: NDArray[np.int64], like: Tensor) -> ClassPriors:
-    """The priors of the images (n, channels, height, width) of each class 0, 1, ... of `labels` (n,), each with at
-    least two images; see `learn_prior`."""
+    """The prior of the images (n, channels, height, width) of each class 0, 1, ... of `labels` (n,); see `learn_prior`.
+    Each class needs two images."""
     several = [learn_prior(images[labels == label], like) for label in range(int(labels.max()) + 1)]
     return ClassPriors(torch.stack([one.mean.flatten() for one in several]), torch.stack([one.root for one in several]))

@@ -1,6 +1,6 @@
-"""Property inference: does a batch contain images with a property that the training is not about? (Melis et al. 2019)
+"""Property inference: does a batch contain images with a property unrelated to the training? (Melis et al. 2019)
 
-A random forest learns from gradients of the attacker's own batches, and classifies the gradients that the attacker
+A random forest learns from gradients of the attacker's own batches. It classifies the gradients that the attacker
 computes from the victim's messages (`attack.watched_training`).
 """
 
@@ -18,7 +18,7 @@ Features = NDArray[np.float32]  # (n, features)
 
 
 def _check_both(name: str, value: Any) -> None:
-    """Raise unless a value is a vector of booleans, of both kinds, without which there is no ROC curve."""
+    """Raise unless a value is a vector of booleans with both values, which a ROC curve needs."""
     if not isinstance(value, np.ndarray) or value.dtype != bool or value.ndim != 1:
         raise TypeError(f"{name} must be a NumPy vector of booleans")
     if len(np.unique(value)) < 2:
@@ -40,26 +40,23 @@ class RandomForest(Checked):
         truth: Annotated[NDArray[np.bool_], _check_both],
         seed: int,
     ) -> list[float]:
-        """The area under the ROC curve of a forest, on each of several sets of features.
+        """The area under the ROC curve of a forest, on each of several sets of features. O(trees √features n log n) to
+        learn. Raises ValueError for features or labels of other shapes, with entries that are not finite, or of one
+        kind only.
 
         Arguments:
-            own: features of n batches to learn from, (n, features).
-            labels: whether each of these batches has the property, (n,).
+            own: features of n batches for training, (n, features).
+            labels: whether each of the n batches has the property, (n,).
             seen: sets of features of m batches to classify, each (m, features).
             truth: whether each of the m batches has the property, (m,), the same for every set.
             seed: of the forest.
-
-        O(trees √features n log n) to learn.
-
-        Raises:
-            ValueError: for features and labels of other shapes, that are not finite, or of one kind only.
         """
         shapes = [own.shape, *(x.shape for x in seen)]
         if shapes != [(len(labels), own.shape[1]), *[(len(truth), own.shape[1])] * len(seen)]:
             raise ValueError(
                 f"features of shapes {shapes} must have a row for each of {len(labels)} labels, or {len(truth)} truths"
             )
-        from sklearn.ensemble import RandomForestClassifier  # 1.4 s that only this attack needs
+        from sklearn.ensemble import RandomForestClassifier  # takes 1.4 s, which only this attack needs
         from sklearn.metrics import roc_auc_score
 
         forest = RandomForestClassifier(self.trees, random_state=seed % 2**32)

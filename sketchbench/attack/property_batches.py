@@ -1,4 +1,4 @@
-"""Batches of images some of which have a property that the training is not about (Melis et al. 2019)."""
+"""Batches with some images of a property unrelated to the training (Melis et al. 2019)."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -12,24 +12,17 @@ from sketchbench.attack.door import check_tensor
 from sketchbench.base.parameters import Checked, Count, Natural, NonEmptyList, Range, Share, checked
 from sketchbench.learning.dataset.arrays import check_array
 
-TEN = 10  # rounds or batches in a group, of which a fixed number have the property
+TEN = 10  # rounds or batches in a group with a fixed number of batches with the property
 
 
 @dataclass(frozen=True)
 class PropertyBatches(Checked):
-    """The batches of a training, some of which have the property.
+    """The batches of a training, some of which have the property."""
 
-    Arguments:
-        property_classes: the classes of the data set whose images have the property.
-        positive: how many of every ten batches have the property, that is contain images with it.
-        share: the share of images with the property in these batches; all other batches contain none.
-        batch: images of a batch.
-    """
-
-    property_classes: NonEmptyList[Natural]
-    positive: Annotated[int, Range(1, TEN - 1)]
-    share: Share
-    batch: Count
+    property_classes: NonEmptyList[Natural]  # the classes of the data set whose images have the property
+    positive: Annotated[int, Range(1, TEN - 1)]  # how many of every ten batches contain images with the property
+    share: Share  # the share of images with the property in such a batch; all other batches contain none
+    batch: Count  # images of a batch
 
     @property
     def images(self) -> int:
@@ -44,16 +37,14 @@ class PropertyBatches(Checked):
 
 
 class Party:
-    """The images of one party, from which it draws batches. The label of an image is the parity of its class.
+    """The images of one party, from which it draws batches. The label of an image is the parity of its class. Raises
+    ValueError if there are too few images with or without the property for a batch.
 
     Arguments:
         images: (n, channels, height, width).
         classes: of these images, (n,).
         batches: the size of batches, and how many have the property.
         random: the generator of batches; parties may share it.
-
-    Raises:
-        ValueError: if there are too few images with or without the property for a batch.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""Gradient inversion without the key, where the numbers of a message come in a public order.
+"""Gradient inversion without the key, for messages whose numbers have a public order.
 
 A message of Rand-K, or of a subsampled transform without signs, has m of n public numbers, in their order: the key only
-hides which. The attacker sums over all ascending choices at once, as for a hidden Markov model.
+hides the choice. The attacker sums over all ascending choices at once, as in a hidden Markov model.
 """
 
 from collections.abc import Callable
@@ -23,10 +23,10 @@ from sketchbench.compressor.sparse import RandomK
 from sketchbench.learning.model import autograd
 from sketchbench.sketch.transform import SubsampledHadamard
 
-DEVIATIONS = 3.5  # of the place of a number from its mean, that are considered
-OUTLIER = 1e-6  # likelihood of a number that no place explains, over that of one that its place explains exactly
+DEVIATIONS = 3.5  # largest deviation of a number's place from its mean, in standard deviations
+OUTLIER = 1e-6  # likelihood of a number that no place explains, relative to a number that its place explains exactly
 FLOOR = 0.01  # least standard deviation of a number, over the root mean square of all
-TINY = 1e-300  # what is smaller is lost in float64
+TINY = 1e-300  # smaller values are lost in float64
 
 Numbers = NDArray[np.float32]
 Exact = NDArray[np.float64]
@@ -36,26 +36,16 @@ Possible = Callable[[Tensor], Tensor]  # from images (T, pixels) to numbers (T, 
 
 
 class Posterior(NamedTuple):
-    """Where the numbers of a message come from.
+    """The posterior of the places of a message's numbers."""
 
-    Attributes:
-        weights: the mean number of numbers that come from each place, (T, n).
-        means: their mean, (T, n); 0 where there are none.
-        log_likelihood: of the message, (T,), up to a constant.
-    """
-
-    weights: Numbers
-    means: Numbers
-    log_likelihood: NDArray[np.float64]
+    weights: Numbers  # the mean count of numbers from each place, (T, n)
+    means: Numbers  # their mean, (T, n); 0 for a place without numbers
+    log_likelihood: NDArray[np.float64]  # of the message, (T,), up to a constant
 
 
 def public_numbers(compressor: Compressor, at: At) -> Callable[[Tensor], Tensor]:
-    """All n numbers of updates (T, d) that a message may have, in their public order, (T, n), with the constant of the
-    message, as if its transform had no signs.
-
-    Raises:
-        ValueError: for a compressor without such an order.
-    """
+    """Map updates (T, d) to all n numbers that a message may have, in their public order, (T, n). They have the scale
+    of the message, as if its transform had no signs. Raises ValueError for a compressor without such an order."""
     if isinstance(compressor, RandomK):
         return lambda x: x
     family = compressor.sketch_family if isinstance(compressor, SketchedUpdate) else None
@@ -67,10 +57,8 @@ def public_numbers(compressor: Compressor, at: At) -> Callable[[Tensor], Tensor]
 
 
 class Lattice:
-    """The places from which each of m numbers may come: ascending choices of m of n, each as likely.
-
-    A place is considered up to DEVIATIONS standard deviations from the mean place of a number.
-    """
+    """The places of each of m numbers: all ascending choices of m of n, with equal probability. Places up to DEVIATIONS
+    standard deviations from the number's mean place are considered."""
 
     def __init__(self, m: int, n: int) -> None:
         ranks = np.arange(1, m + 1)
@@ -80,7 +68,7 @@ class Lattice:
         self.first = np.clip(np.rint(mean - self.width / 2), 0, n - self.width).astype(int)
 
     def posterior(self, seen: Numbers, possible: Numbers, deviations: Numbers) -> Posterior:
-        """By the forward and backward algorithm, O(T m width).
+        """Return the posterior by the forward and backward algorithm, O(T m width).
 
         Arguments:
             seen: (T, m).
@@ -99,8 +87,7 @@ class Lattice:
 def _count(
     seen: Numbers, possible: Numbers, precise: Numbers, first: Places, width: int, counts: Exact, sums: Exact
 ) -> float:
-    """Of one trial the posterior's weights, and with each the sum of the numbers seen, which are added to `counts` and
-    `sums` (n,); returns the log-likelihood. `precise` is 1 over the standard deviations."""
+    """Add a trial's posterior weights to `counts` and weighted sums to `sums`, (n,); return the log-likelihood."""
     m, log = len(seen), 0.0
     likely, forward, totals = np.empty((m, width), np.float32), np.empty((m, width)), np.zeros(m)
     for j in range(m):
@@ -132,7 +119,7 @@ def _count(
         moved, after = start - first[j - 1] if j else 0, TINY
         for k in range(width - moved, width):
             after += backward[k]
-        for k in range(width - 1, -1, -1):  # the places after place k of the number before begin at k - moved + 1
+        for k in range(width - 1, -1, -1):  # the places after place k of the last number begin at k - moved + 1
             last = backward[k - moved] if k >= moved else 0.0
             backward[k] = after
             after += last
@@ -141,37 +128,27 @@ def _count(
 
 @dataclass(frozen=True)
 class OrderAttack(Checked):
-    """Ascent on the exact likelihood of a message, with the prior of the image's class, from the class mean: the EM
-    algorithm, with steps of Adam in the place of a maximum, while the standard deviations of numbers fall.
+    """Ascent on the exact likelihood of a message from the class mean, with the prior of the image's class.
 
-    A number from a place has its value at the current image for its mean, and for its standard deviation a share of
-    that which the prior gives it. So each place counts by how sure its number is: of places with one deviation for all,
-    a few large numbers would decide, and most others tell nothing.
-
-    Arguments:
-        passes: of the forward and backward algorithm, >= 2.
-        steps: of Adam after each pass.
-        rate: of Adam, for the prior's standard normal coordinates.
-        draws: images of the prior that tell how numbers vary.
-        deviation: of a number at first, over that of the prior.
-        last: the same in the last pass. It must not become so small that wrong places explain most numbers.
+    It is the EM algorithm with Adam steps for the maximisation, while the standard deviations of numbers fall. A number
+    has its value at the current image as its mean, and a share of its prior standard deviation. So each place counts by
+    the certainty of its number. With equal deviations, a few large numbers would decide.
     """
 
-    passes: AtLeastTwo
-    steps: Count
-    rate: Positive
-    draws: Count
-    deviation: Positive
-    last: Positive
+    passes: AtLeastTwo  # of the forward and backward algorithm, >= 2
+    steps: Count  # of Adam after each pass
+    rate: Positive  # of Adam, for the prior's standard normal coordinates
+    draws: Count  # images of the prior from which the numbers' variation is estimated
+    deviation: Positive  # a number's first standard deviation, over the prior's
+    last: Positive  # the same in the last pass. It must not become so small that wrong places explain most numbers
 
     def run(self, seen: Tensor, possible: Possible, images: Images, pixels: int, seed: int) -> Tensor:
         """Reconstruct the images (T, pixels), in [0, 1], behind messages without noise.
 
         Arguments:
             seen: the m numbers of a message, (T, m).
-            possible: all numbers (T, n), in their public order, that messages of images (T, pixels) may have, of which
-                a message has m.
-            images: of the prior, from coordinates (T, pixels).
+            possible: maps images (T, pixels) to all numbers (T, n) that a message may have, in their public order.
+            images: maps the prior's coordinates (T, pixels) to images.
             pixels: of an image.
             seed: of the draws.
         """
@@ -194,8 +171,7 @@ class OrderAttack(Checked):
     def _spread(
         self, seen: Numbers, possible: Possible, images: Images, random: np.random.Generator, mean: Tensor
     ) -> Exact:
-        """The root mean square (T, n) by which numbers of images of the prior differ from those of its mean image, at
-        least FLOOR times that of the numbers seen."""
+        """Root mean square deviation (T, n) of prior images' numbers from the mean's, at least FLOOR times `seen`'s."""
         middle, squares = possible(images(mean)), torch.zeros(())
         for _ in range(self.draws):
             z = torch.tensor(random.standard_normal(mean.shape), dtype=mean.dtype)

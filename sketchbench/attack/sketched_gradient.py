@@ -1,7 +1,7 @@
 """The server's views of protocols that sketch the gradient itself: R ∇F, with R and w public (song2023 §7.2).
 
 A family's ratio b/d is applied to the number of the network's parameters. Views are functions of a victim, a family,
-the kernels and a 64-bit seed, as conf/view has them.
+the kernels and a 64-bit seed, as in conf/view.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ from sketchbench.sketch.operator import Sketch
 from sketchbench.sketch.recovery.recovery import Recovery
 
 Facts = Mapping[str, float | str]
-RATE = 1.0  # learning rate of the client, which is public: messages are divided by it
+RATE = 1.0  # public learning rate of the client: messages are divided by it
 
 
 @checked
@@ -53,14 +53,10 @@ def private(
     epsilon: Positive | None,
     delta: Probability = 1e-5,
 ) -> View:
-    """The message of song2023 Algorithm 2: the gradient, clipped to `clip`, plus noise, all sketched.
-
-    The batch is the victim's only record, and neighbouring data sets replace it. The attacker knows the clip.
+    """The message of song2023 Algorithm 2: the gradient, clipped to `clip`, plus noise, all sketched. The batch is the
+    victim's only record, and neighbouring data sets replace it. The attacker knows the clip.
 
     Arguments:
-        victim: the client that is attacked.
-        family: of the sketch.
-        kernels: backend.
         seed: of noise and sketch.
         clip: ℓ, the norm to which the gradient is clipped.
         epsilon: ε to which the noise is calibrated, by the exact curve; None for no noise.
@@ -92,15 +88,13 @@ def private(
 def compressed_sensing(
     victim: Victim, family: Family, kernels: Kernels, seed: int, *, recovery: Recovery, rate: Positive
 ) -> View:
-    """The message of the first round of tang2021 Algorithm 1: Φ ∇F times the learning rate.
-
-    The protocol's `recovery` and `rate` do not change the view.
-    """
+    """The message of the first round of tang2021 Algorithm 1: Φ ∇F times the learning rate. The protocol's `recovery`
+    and `rate` do not change the view."""
     loss = victim.loss(kernels)
     phi = resize(family, loss.d).draw(seeds.key(seed), kernels=kernels)
     protocol = CompressedSensingSGD(recovery, rate)
     *_, last = protocol.run(loss, phi, seed, trials=1, rounds=1)
-    assert last.sent is not None  # after a round
+    assert last.sent is not None
     return _view(victim, family, phi, last.sent.z / rate)
 
 

@@ -32,35 +32,24 @@ Kind = Literal[
     "class mean",
 ]
 OF_CLASS, MOST_LIKELY, MATCHED, CLOSED_FORM, LIKELIHOOD, REGRESSION, SIZE, CLASS_MEAN = get_args(Kind)
-CLEARLY = 100  # a random start replaces the most likely one if its misfit is smaller by this factor
+CLEARLY = 100  # a random start replaces the most likely image if its misfit is smaller by this factor
 TINY = torch.finfo(torch.float32).tiny
-NOTHING = 1e-12  # least variance of an input of a layer, and of the logarithm of a ratio
-MEASURED = 8  # public images whose messages tell how the size of a message goes with that of an update
+NOTHING = 1e-12  # least variance of a layer's input, and of the logarithm of a ratio
+MEASURED = 8  # public images whose messages relate a message's size to its update's
 Images = Callable[[Tensor], Tensor]  # of a prior, from coordinates (T, n, pixels)
 
 
 class Target(NamedTuple):
-    """What an attacker knows of the n images behind mean gradients in some rounds, in T trials.
+    """An attacker's knowledge of the n images behind mean gradients in some rounds, in T trials."""
 
-    Attributes:
-        sights: what the attacker sees of the gradient in each round.
-        networks: T networks in each round, with the projections of the key that the attacker knows or guesses.
-        labels: the classes of the n images in each trial, (T, n).
-        prior: of images, learnt from public ones.
-        classes: the priors of the images of each class.
-        seed: of the starts.
-        compressor: of all clients.
-        public: public images for each network, (T, p, pixels), and their labels (T, p).
-    """
-
-    sights: Sequence[Sight]
-    networks: Sequence[DenseNetworks]
-    labels: Tensor
-    prior: Prior
-    classes: ClassPriors
-    seed: int
+    sights: Sequence[Sight]  # the view of the gradient in each round
+    networks: Sequence[DenseNetworks]  # T networks a round, with the projections of the known or guessed key
+    labels: Tensor  # the classes of the n images in each trial, (T, n)
+    prior: Prior  # of images, learnt from public images
+    classes: ClassPriors  # the priors of the images of each class
+    seed: int  # of the starts
     compressor: Compressor
-    public: Samples
+    public: Samples  # public images for each network, (T, p, pixels), and their labels (T, p)
 
     def check(self) -> None:
         """Raise TypeError or ValueError unless the parts fit together."""
@@ -77,20 +66,20 @@ class Target(NamedTuple):
                 raise ValueError("predicted must have the shape of seen")
 
     def part(self, chosen: Sequence[int]) -> "Target":
-        """What is known of some of the rounds."""
+        """Select some of the rounds."""
         return self._replace(sights=[self.sights[t] for t in chosen], networks=[self.networks[t] for t in chosen])
 
     @property
     def measurements(self) -> Tensor:
-        """The number of numbers seen that depend on the update, at least 1, (T,)."""
+        """The number of seen values that depend on the update, at least 1, (T,)."""
         return torch.stack([one.measurements for one in self.sights]).sum(dim=0).clamp(min=1)
 
     def of_any_class(self, z: Tensor) -> Tensor:
-        """The images (T, n, pixels) of coordinates of the prior of all images."""
+        """Map coordinates of the prior of all images to images (T, n, pixels)."""
         return self.prior.mean.flatten() + z @ self.prior.root
 
     def updates(self, images: Tensor) -> Iterator[Tensor]:
-        """The mean gradients (T, d) of images (T, n, pixels) in each round."""
+        """Yield the mean gradients (T, d) of images (T, n, pixels) in each round."""
         made: dict[int, Tensor] = {}
         for networks in self.networks:
             if id(networks) not in made:
@@ -98,8 +87,7 @@ class Target(NamedTuple):
             yield made[id(networks)]
 
     def misfit(self, images: Tensor) -> Tensor:
-        """‖predicted - seen‖² over ‖seen‖² of all rounds, for images (T, n, pixels): (T,). If seen is 0, ‖predicted -
-        seen‖² alone."""
+        """‖predicted - seen‖²/‖seen‖² of all rounds, (T,), for images (T, n, pixels); for seen = 0 the numerator."""
         size = torch.stack([one.seen.square().sum(dim=1) for one in self.sights]).sum(dim=0)
         off = [
             (one.predicted(update) - one.seen).square().sum(dim=1)
@@ -108,44 +96,36 @@ class Target(NamedTuple):
         return torch.stack(off).sum(dim=0) / torch.where(size > 0, size, torch.ones_like(size))
 
     def surprisal(self, images: Tensor) -> Tensor:
-        """Minus the logarithm of the exact likelihood of all rounds, (T,), for images (T, n, pixels)."""
+        """Minus the exact log-likelihood of all rounds, (T,), for images (T, n, pixels)."""
         both = zip(self.sights, self.updates(images), strict=True)
         return torch.stack([one.surprisal(update) for one, update in both if one.surprisal]).sum(dim=0)
 
 
 @dataclass(frozen=True)
 class StackedAttacks(Checked):
-    """Attacks that reconstruct the images of all trials at once. The optimiser is Adam, with a learning rate that falls
-    to zero along a cosine.
+    """Attacks that reconstruct the images of all trials at once, by Adam; its rate falls to zero along a cosine."""
 
-    Arguments:
-        steps: of Adam, from each start.
-        starts: of `match_gradients`; the first one is the most likely image.
-        stages: of `find_most_likely`; after each stage the variance of the noise is estimated from the misfit.
-        rounds: that a step of `find_most_likely` looks at; where there are more, each step takes others, at random.
-        pixel_rate: the initial learning rate for pixels in [0, 1].
-        prior_rate: the initial learning rate for standard normal coordinates of the prior.
-    """
-
-    steps: Count
-    starts: Count
-    stages: Count
-    rounds: Count
-    pixel_rate: Positive
-    prior_rate: Positive
+    steps: Count  # of Adam, from each start
+    starts: Count  # of `match_gradients`; the first start is the most likely image
+    stages: Count  # of `find_most_likely`; after each stage the noise variance is estimated from the misfit
+    rounds: Count  # the most rounds for a step of `find_most_likely`, chosen at random
+    pixel_rate: Positive  # the initial learning rate for pixels in [0, 1]
+    prior_rate: Positive  # the initial learning rate for standard normal coordinates of the prior
 
     def run(self, target: Target) -> dict[Kind, Tensor]:
-        """The reconstructions (T, n, pixels), in [0, 1], of each attack that applies. Of several rounds, these are
-        neither `most likely`, `gradient matching` and `regression`, which others surpass, nor any that needs the key
-        where it is a guess.
+        """Return the reconstructions (T, n, pixels), in [0, 1], of each attack that applies.
 
-        - `most likely of its class`: `find_most_likely` under the prior of the image's class; of several rounds only
-          where no likelihood is stated. `most likely` under that of all classes; of single images.
-        - `gradient matching`: `match_gradients`, from the most likely image of all classes; of single images.
-        - `closed form`: see `closed_form`; of single images.
-        - `exact likelihood`: the most likely image of its class where the compressor states a likelihood.
-        - `regression`: see `invert_by_regression`; of single images behind messages that don't add up.
-        - `size`: the most likely image of its class for the size of the messages, which shows without their key.
+        With several rounds, weaker attacks are skipped (`most likely`, `gradient matching`, `regression`), and so are
+        attacks that need a key the attacker only guesses.
+
+        - `most likely of its class`: `find_most_likely` under the prior of the image's class; with several rounds, only
+          if no likelihood is stated.
+        - `most likely`: the same under the prior of all classes; for single images.
+        - `gradient matching`: `match_gradients`, from the most likely image of all classes; for single images.
+        - `closed form`: see `closed_form`; for single images.
+        - `exact likelihood`: the most likely image of its class if the compressor states a likelihood.
+        - `regression`: see `invert_by_regression`; for single images behind messages that don't add up.
+        - `size`: the most likely image of its class for the size of the messages, which is visible without their key.
         - `class mean`: the guess without a message.
         """
         target.check()
@@ -172,9 +152,7 @@ class StackedAttacks(Checked):
 
     def match_gradients(self, target: Target, likely: Tensor) -> Tensor:
         """Gradient matching (Zhu et al. 2019): minimise the misfit from the most likely images and from uniform noise.
-
-        Each trial keeps the result from the most likely image, unless that from noise has a CLEARLY smaller misfit.
-        """
+        Each trial keeps the result from the most likely image, unless one from noise has a CLEARLY smaller misfit."""
         check_images("likely", likely, *target.labels.shape, target.prior.mean.numel())
         results = []
         for start in range(self.starts):
@@ -190,11 +168,9 @@ class StackedAttacks(Checked):
         return several[best, torch.arange(len(best))]
 
     def find_most_likely(self, target: Target, images: Images) -> Tensor:
-        """The most likely images: minimise misfit / v + ‖z‖² over the images of a prior.
-
-        v, the variance of the noise in each of m measurements, is 1/m in the first stage, where all of the messages
-        counts as noise, and then the misfit of the stage before over m.
-        """
+        """The most likely images: minimise misfit / v + ‖z‖² over the images of a prior. v is the noise variance in
+        each of m measurements: 1/m in the first stage, when the whole message counts as noise, and then the last
+        stage's misfit over m."""
         z = torch.zeros((*target.labels.shape, _pixels(target)))
         variance, random = 1 / target.measurements, seeds.generator(target.seed, attack="rounds")
 
@@ -232,14 +208,11 @@ class StackedAttacks(Checked):
 
 
 def closed_form(target: Target) -> Tensor:
-    """The image of a single client, (T, 1, pixels), from its gradients by the first layer (Phong et al. 2018).
+    """The image of a single client, (T, 1, pixels), from its first layer's gradients (Phong et al. 2018).
 
-    `estimate_first_inputs` gives the inputs of the first layer with standard errors. The result is the mean of the
-    image given these inputs of all rounds, so that the prior of its class counts for more where errors are large, and
-    fills in pixels that are not seen. O(pixels³) for each trial.
-
-    Raises:
-        ValueError: for more than one image.
+    `estimate_first_inputs` gives the inputs of the first layer with standard errors. The result is the image's mean
+    given these inputs of all rounds. So its class prior counts for more if errors are large, and fills in unseen
+    pixels. O(pixels³) a trial. Raises ValueError for more than one image.
     """
     if target.labels.shape[1] != 1:
         raise ValueError(f"the closed form needs the gradient of 1 image, not of {target.labels.shape[1]}")
@@ -257,7 +230,7 @@ def closed_form(target: Target) -> Tensor:
         return (mean + (covariance @ off)[..., 0]).float().clamp(0, 1)[:, None]
     precision, pull = torch.linalg.inv(covariances)[labels], torch.zeros_like(mean)
     for (entered, weight), networks in zip(seen, target.networks, strict=True):
-        assert networks.first_projection is not None  # as in the first round
+        assert networks.first_projection is not None
         A = networks.first_projection.transpose(1, 2).double()
         weighed = A.transpose(1, 2) * weight[:, None]
         precision = precision + weighed @ A
@@ -267,11 +240,7 @@ def closed_form(target: Target) -> Tensor:
 
 
 def _size_surprisal(target: Target) -> Callable[[Tensor], Tensor]:
-    """Minus the logarithm of the likelihood of the messages' mean squared norm, (T,), for images (T, n, pixels).
-
-    Messages of public images under a guessed key tell its ratio to the update's squared norm, and how the logarithm of
-    the ratio varies.
-    """
+    """Minus the log-likelihood (T,) of the messages' mean squared norm, calibrated on messages of public images."""
     public = target.public
     sight, networks = target.sights[0], target.networks[0]
     logs = []

@@ -20,22 +20,13 @@ MakeNetwork = Callable[[Family | None], nn.Module]
 
 @dataclass(frozen=True)
 class Victim:
-    """A client, its data, and its network.
-
-    Attributes:
-        network: makes the network of the round, plain (None) or with layers sketched by a family, always with the same
-            weights, which are public unless a protocol hides them.
-        samples: the images, float64, and labels of two clients: the victim, and the other client of the round, who is
-            the attacker if a client attacks.
-        classes: the number of classes.
-
-    Raises:
-        ValueError: for images outside [0, 1], labels that are no classes, and a network that doesn't fit them.
-    """
+    """A client, its data, and its network. Raises ValueError unless images are in [0, 1], and labels and network fit
+    them. `network` makes the round's network, plain (None) or with layers sketched by a family, always with the same
+    weights, which are public unless a protocol hides them. The second client is the attacker if a client attacks."""
 
     network: MakeNetwork
-    samples: Samples
-    classes: int
+    samples: Samples  # images, float64, and labels of the victim and the round's other client
+    classes: int  # the number of classes
 
     def __post_init__(self) -> None:
         images, labels = self.samples
@@ -55,12 +46,9 @@ class Victim:
 
 
 def gradient(network: nn.Module, image: Tensor, label: Tensor) -> Tensor:
-    """∇_w of the cross-entropy, flat (d,), in the order of the network's parameters.
-
-    The result is differentiable by the image and the probabilities.
+    """∇_w of the cross-entropy, flat (d,), in parameter order; differentiable by image and label.
 
     Arguments:
-        network: the network.
         image: (1, channels, height, width).
         label: the class (1,), or probabilities (1, classes).
     """
@@ -68,7 +56,7 @@ def gradient(network: nn.Module, image: Tensor, label: Tensor) -> Tensor:
 
 
 def gradients(network: nn.Module, image: Tensor, label: Tensor) -> dict[str, Tensor]:
-    """The gradient of `gradient` by the name of the parameter, each in the parameter's shape."""
+    """The parts of `gradient` by parameter name, each in the parameter's shape."""
     named = dict(network.named_parameters())
     scores = score(network, image)
     if label.shape not in (scores.shape, scores.shape[:1]):
@@ -99,7 +87,7 @@ def jacobian(network: nn.Module, image: Tensor, label: Tensor) -> Tensor:
 
 
 def clip_norm(vector: Tensor, bound: float) -> Tensor:
-    """A vector (d,), scaled down to the norm `bound` if it is longer."""
+    """Scale a vector (d,) down to the norm `bound` if it is longer."""
     check_axes("vector", vector, "d")
     if not bound > 0:
         raise ValueError(f"bound={bound} must be > 0")
@@ -109,11 +97,8 @@ def clip_norm(vector: Tensor, bound: float) -> Tensor:
 
 
 class ImageLoss(EmpiricalRisk):
-    """The loss of a network on the image of the only client, as a function of its flat weights.
-
-    Its minimum, and the constants that theorems need, are unknown. Gradients of several weight vectors are computed one
-    after the other.
-    """
+    """The loss of a network on the only client's image, as a function of its flat weights. Its minimum, and the
+    constants that theorems need, are unknown. Gradients at several weight vectors are computed one after the other."""
 
     convexity = -np.inf
     smoothness = np.inf

@@ -12,30 +12,19 @@ from sketchbench.attack.prior import Prior
 
 @dataclass(frozen=True)
 class View:
-    """The input of an attack: messages of a protocol and public knowledge, never the victim's data.
+    """The input of an attack: messages of a protocol and public knowledge, never the victim's data. `predicted` maps an
+    image (1, channels, height, width) and its label's probabilities (1, classes) to the numbers that the party would
+    observe. It is twice differentiable."""
 
-    Attributes:
-        observed: the messages, or numbers that the party computes from them, float64, (m,).
-        predicted: a twice differentiable function from an image (1, channels, height, width) and the probabilities of
-            its label (1, classes) to the numbers that the party would observe.
-        shape: channels, height and width of an image.
-        classes: the number of classes.
-        nbytes: bytes of the messages about the victim's data.
-        output: the gradient by the biases of the last layer, (classes,); None if the party does not see it.
-        noise: E‖noise‖² in the observation, as far as the party knows; 0 for none.
-        prior: the attacker's prior of images; None if it knows no more than that pixels are in [0, 1].
-        facts: further columns of rows about the view.
-    """
-
-    observed: Tensor
+    observed: Tensor  # the messages, or numbers computed from them, float64, (m,)
     predicted: Callable[[Tensor, Tensor], Tensor]
-    shape: tuple[int, ...]
+    shape: tuple[int, ...]  # channels, height and width of an image
     classes: int
-    nbytes: int
-    output: Tensor | None = None
-    noise: float = 0.0
-    prior: Prior | None = None
-    facts: Mapping[str, float | str] = field(default_factory=dict)
+    nbytes: int  # bytes of the messages about the victim's data
+    output: Tensor | None = None  # the gradient by the biases of the last layer, (classes,); None if unseen
+    noise: float = 0.0  # E‖noise‖² in the observation, to the party's knowledge; 0 for none
+    prior: Prior | None = None  # of images; None if only their range [0, 1] is known
+    facts: Mapping[str, float | str] = field(default_factory=dict)  # further columns of rows
 
     def __post_init__(self) -> None:
         check_axes("observed", self.observed, "m")

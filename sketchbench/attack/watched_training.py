@@ -1,9 +1,9 @@
 """Training by two clients, observed by the server and by one of the clients (zhang2021 §6.3 and Appendix A.2).
 
 The attacker wants to know which of the victim's batches have a property. In every round both clients take one step on
-one batch each. For some rounds the attacker computes gradients of its own batches with the model of the round; it knows
-which of these batches have the property. In later rounds it collects what it sees of the victim's gradients. A
-classifier such as `attack.property.RandomForest` learns from the attacker's gradients, and is tested on the victim's.
+one batch. In some rounds the attacker computes gradients of its own batches, whose property it knows, with the model of
+the round. In later rounds it collects its view of the victim's gradients. A classifier such as
+`attack.property.RandomForest` learns from the attacker's gradients, and is tested on the victim's.
 """
 
 from abc import ABC, abstractmethod
@@ -55,17 +55,11 @@ class Parties(NamedTuple):
 
 @dataclass(frozen=True)
 class Phases(Checked):
-    """The numbers of rounds in which the attacker waits, learns and is tested.
+    """The numbers of rounds in which the attacker waits, learns and is tested."""
 
-    Arguments:
-        warm_up: rounds before the attack.
-        fit_rounds: rounds in which the attacker learns, from ten of its own batches in each.
-        test_rounds: rounds in which it is tested on the victim's batch.
-    """
-
-    warm_up: Natural
-    fit_rounds: Count
-    test_rounds: Annotated[int, Range(TEN)]
+    warm_up: Natural  # rounds before the attack
+    fit_rounds: Count  # rounds in which the attacker learns, each from ten of its own batches
+    test_rounds: Annotated[int, Range(TEN)]  # rounds in which the attacker is tested on the victim's batch
 
     @property
     def first_test(self) -> int:
@@ -80,40 +74,25 @@ class Phases(Checked):
 
 @dataclass
 class Observations:
-    """The data that one attacker learns from and is tested on.
+    """The data for training and testing one attacker. `cases` holds the same features, estimated in several ways."""
 
-    Attributes:
-        own: features of the attacker's own batches, each (n,).
-        labels: whether each of these batches has the property.
-        cases: features of the victim's batch in each test round, each (n,), by case: some attackers estimate the same
-            features in several ways.
-    """
-
-    own: list[Tensor] = field(default_factory=list)
-    labels: list[bool] = field(default_factory=list)
-    cases: dict[str, list[Tensor]] = field(default_factory=dict)
+    own: list[Tensor] = field(default_factory=list)  # features of the attacker's own batches, each (n,)
+    labels: list[bool] = field(default_factory=list)  # whether each of these batches has the property
+    cases: dict[str, list[Tensor]] = field(default_factory=dict)  # features of test rounds' batches, (n,)
 
 
 @dataclass(frozen=True)
 class WatchedTraining(Checked):
-    """One training, plain or double-blind, and the observations of its attackers.
+    """One training, plain or double-blind, and the observations of its attackers. `family`: of the layers' sketches in
+    double-blind training; in plain training, at the same b/d, of the sketches of whole gradients in the protocols of
+    song2023 and tang2021."""
 
-    Arguments:
-        make: makes the network with layers sketched by `family`, or with plain layers for family=None.
-        family: of the sketches: of layers in double-blind training; in plain training, at the same b/d, of the whole
-            gradients in the protocols of song2023 and tang2021.
-        kernels: backend of the sketches.
-        batches: the size of batches, and how many have the property.
-        phases: of the attack.
-        rate: learning rate of the clients.
-    """
-
-    make: MakeModel
+    make: MakeModel  # makes the network with layers sketched by `family`, or with plain layers for family=None
     family: Family
-    kernels: Kernels
-    batches: PropertyBatches
-    phases: Phases
-    rate: Positive
+    kernels: Kernels  # backend of the sketches
+    batches: PropertyBatches  # the size of batches, and how many have the property
+    phases: Phases  # of the attack
+    rate: Positive  # learning rate of the clients
 
     @checked
     def run(
@@ -126,15 +105,15 @@ class WatchedTraining(Checked):
         `client option I` and `client option II`) and `client, open parameters`.
 
         Arguments:
-            parties: the parties, who draw batches.
+            parties: draw the batches.
             truth: whether the victim's batch of each round has the property, (rounds,).
-            seed: of the weights, of the sketches, and of which of the client's batches have the property.
+            seed: of the weights, the sketches, and the property of the client's batches.
             blind: whether layers are sketched, as in zhang2021.
             device: of the parties' tensors.
         """
         check_array("truth", truth, bool, "rounds")
         if len(truth) != self.phases.rounds:
-            raise ValueError(f"truth has {len(truth)} rounds, and must have {self.phases.rounds}, those of the phases")
+            raise ValueError(f"truth has {len(truth)} rounds; the phases have {self.phases.rounds}")
         make = partial(self.make, family=self.family if blind else None)
         model = initialise(make, seeds.key(seed, what="weights")).to(device).train()
         twin = make_blind(initialise(make, 0)).to(device).train()
@@ -199,13 +178,13 @@ class _Observer(ABC):
 
     @abstractmethod
     def client(self, steps: Weights) -> ByAttacker:
-        """The features (n,) of known steps, by attacker, as `estimates` has them for the victim's steps."""
+        """The features (n,) of known steps, by attacker; `estimates` has them for the victim's steps."""
 
     @abstractmethod
     def estimates(
         self, twin: nn.Module, old: Broadcast, new: Broadcast, own: Weights
     ) -> Iterator[tuple[str, str, Tensor]]:
-        """The client's estimates of the victim's step between two broadcasts: attacker, case and features (n,)."""
+        """Yield the client's estimates of the victim's step between broadcasts: attacker, case and features (n,)."""
 
     def learn(self, features: ByAttacker, kind: bool) -> None:
         """Add the features of an attacker's own batch, and whether it has the property (`kind`)."""
@@ -257,13 +236,13 @@ class _PlainObserver(_Observer):
     def estimates(
         self, twin: nn.Module, old: Broadcast, new: Broadcast, own: Weights
     ) -> Iterator[tuple[str, str, Tensor]]:
-        victims = self._victims_steps(twin, old, new, own, "I")  # without sketched layers either option is exact
+        victims = self._victims_steps(twin, old, new, own, "I")  # both options are exact without sketched layers
         yield "plain client", "plain client", flatten(victims, self._all)
 
 
 class _BlindObserver(_Observer):
-    """Attackers of double-blind training: of sketched layers the server sees Γ Sᵀ and a client sees estimates; of all
-    other parameters both see the gradients."""
+    """Attackers of double-blind training: the server sees Γ Sᵀ of sketched layers, a client sees estimates; both see
+    the gradients of all other parameters."""
 
     def server(self, steps: Weights, operators: Operators) -> ByAttacker:
         return {
@@ -283,5 +262,5 @@ class _BlindObserver(_Observer):
         estimates = {option: self._victims_steps(twin, old, new, own, option) for option in OPTIONS}
         for option, victims in estimates.items():
             yield "client", f"client option {option}", flatten(victims, self._hidden)
-        exact = flatten(estimates["I"], self._open)  # open parameters are the same in both options
+        exact = flatten(estimates["I"], self._open)  # equal for both options
         yield "client, open parameters", "client, open parameters", exact

@@ -1,4 +1,4 @@
-"""What everybody uses: checks of values, errors, files, seeds, the arithmetic, and the course of a run."""
+"""The ground floor: checks of values, errors, files, seeds, the arithmetic, and the course of a run."""
 
 import lazy_loader
 

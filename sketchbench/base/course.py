@@ -1,7 +1,4 @@
-"""The course of a run: its time limit in one process, and the checkpoints that it continues from.
-
-Neither changes a number, so these settings of a config are no part of the run's signature.
-"""
+"""The course of a run: its time limit in one process, and its checkpoints. Neither is in the run's signature."""
 
 import hashlib
 import json
@@ -15,21 +12,16 @@ from sketchbench.base.parameters import Checked, Positive, check
 SETTINGS = ("minutes", "checkpoints")  # keys of a task's config
 
 
-class Unfinished(Exception):  # noqa: N818, since it is no error
-    """A run has reached its time limit. Its checkpoints hold its state, and the same command continues it."""
+class Unfinished(Exception):  # noqa: N818 (not an error)
+    """A run has reached its time limit; its checkpoints hold its state. Rerun the same command to resume."""
 
 
 @dataclass(frozen=True)
 class Course(Checked):
-    """The time limit and the checkpoints of a run.
-
-    Arguments:
-        code: digest of the run's code; a run continues only from checkpoints with the same digest.
-        config: digest of `outcome_config`, the same for all trials of a run; "" if the config is unknown: trainings
-            then continue from their checkpoints, but whole trials are not kept.
-        checkpoints: folder of the checkpoints; None: the run writes none.
-        until: time of `time.monotonic` at which the run writes a checkpoint and stops; None: never.
-    """
+    """The time limit and the checkpoints of a run, which resumes only from checkpoints with the same digest `code` of
+    its code. `config` is the digest of `outcome_config`, equal for all trials of a run; if it is "" (unknown),
+    trainings resume from their checkpoints, but whole trials are not kept. `checkpoints` is their folder; None: the run
+    writes none. At `until`, a time of `time.monotonic`, the run writes a checkpoint and stops; None: never."""
 
     code: str = ""
     config: str = ""
@@ -38,7 +30,7 @@ class Course(Checked):
 
     @property
     def over(self) -> bool:
-        """Whether the time limit has been reached."""
+        """Return whether the time limit has been reached."""
         return self.until is not None and time.monotonic() >= self.until
 
     def within(self, name: str) -> "Course":
@@ -46,7 +38,7 @@ class Course(Checked):
         return replace(self, checkpoints=self.checkpoints and str(Path(self.checkpoints, name)))
 
 
-WHOLE = Course()  # in one go, without checkpoints
+WHOLE = Course()  # in one process, without checkpoints
 
 
 @dataclass(frozen=True)
@@ -56,7 +48,7 @@ class _Settings(Checked):
 
 
 def can_resume(config: dict[str, Any]) -> bool:
-    """Whether the task of a resolved config can stop at a time limit and continue from checkpoints."""
+    """Return whether the task of a resolved config can stop at a time limit and resume from checkpoints."""
     task = config.get("task")
     return isinstance(task, dict) and all(name in task for name in SETTINGS)
 
@@ -71,24 +63,21 @@ def with_time_limit(
 
 
 def outcome_config(config: dict[str, Any]) -> dict[str, Any]:
-    """The part of a resolved config that decides the outcome: no time limit, no checkpoints; of a single trial, not the
-    number of trials either."""
+    """The part of a resolved config that decides the outcome: no time limit, checkpoints, or a trial's `trials`."""
     without = {*SETTINGS, *(["trials"] if "trial" in config else [])}
     return {**config, "task": {key: value for key, value in config["task"].items() if key not in without}}
 
 
 def course_of(config: dict[str, Any], code: str) -> Course:
-    """The course, from now on, that a resolved config describes by `task.minutes` (0 or None: no limit) and
-    `task.checkpoints`, a folder or None, where the task knows them; `code` is a digest of the code behind it.
-
-    Raises ValueError for a time limit below 0 or without a folder of checkpoints, TypeError for other types.
-    """
+    """The course, starting now, of a resolved config with the digest `code` of its code. It reads `task.minutes` (0 or
+    None: no limit) and `task.checkpoints` (a folder or None), if the task has them. Raises ValueError for a time limit
+    below 0 or without a folder of checkpoints, TypeError for other types."""
     minutes, checkpoints = (config["task"].get(name) for name in SETTINGS)
     if minutes == 0 and not isinstance(minutes, bool):
         minutes = None
     check(_Settings(minutes, checkpoints))
     if minutes is not None and checkpoints is None:
-        raise ValueError(f"minutes={minutes} needs task.checkpoints=FOLDER, where the run is to be gone on from")
+        raise ValueError(f"minutes={minutes} needs task.checkpoints=FOLDER, from which the run resumes")
     until = None if minutes is None else time.monotonic() + 60 * minutes
     any_trial = outcome_config({**config, "trial": None})
     text = json.dumps(any_trial, sort_keys=True)

@@ -1,23 +1,23 @@
-"""Errors: what a user can mend, in one line each, and whose code an error came from."""
+"""Errors: a user's mistakes in one line each, and the place in a user's code that an error came from."""
 
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
-# What our functions and libraries raise of wrong input, missing files and full disks; anything else is a bug of ours.
+# Errors that our functions and libraries raise for wrong input, missing files and full disks; others are our bugs.
 MISTAKES = (ValueError, TypeError, RuntimeError, ArithmeticError, OSError, ImportError)
 
 
 class ConfigError(ValueError):
-    """A config that can't be run; the message is for the user, in one line."""
+    """A config that can't be run. The message is for the user, in one line."""
 
 
 class FolderError(ConfigError):
-    """The mistakes in a user's folder, a line for each."""
+    """The mistakes in a user's folder, one a line."""
 
 
 def message(error: BaseException) -> str:
-    """The message of an error in one line, with a remedy where Python and libraries know none."""
+    """The message of an error in one line, with a remedy if Python and libraries give none."""
     if isinstance(error, MemoryError):
         return f"not enough memory ({one_line(str(error)) or 'no size is known'}); lower d, b, or what is done at once"
     if isinstance(error, RecursionError):
@@ -31,12 +31,9 @@ def one_line(text: str) -> str:
 
 
 def blame(error: BaseException, folder: Path | None) -> str | None:
-    """An error of a user's code in one line: `my_sketches.py, line 12, in _draw: ZeroDivisionError: division by zero`;
-    None where no code in the user's resolved folder took part, also in the errors that it was raised from.
-
-    Of several of the user's functions the innermost is named; what that one called wrongly, of ours or of a library,
-    counts as its own.
-    """
+    """Return an error of a user's code in one line: `my_sketches.py, line 12, in _draw: ZeroDivisionError: division by
+    zero`. It names the innermost of the user's functions, which also answers for errors in our code or a library that
+    it called. None if neither the error nor its causes passed through code in the resolved folder."""
     if folder is None:
         return None
     for raised in _chain(error):
@@ -47,7 +44,7 @@ def blame(error: BaseException, folder: Path | None) -> str | None:
 
 
 def _place(error: BaseException, folder: Path) -> str | None:
-    """The innermost place in the folder that an error passed through, or that it is about."""
+    """The innermost place in the folder that an error passed through or is about."""
     if isinstance(error, SyntaxError) and error.filename and Path(error.filename).is_relative_to(folder):
         return f"{Path(error.filename).relative_to(folder)}, line {error.lineno}"
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
@@ -58,7 +55,6 @@ def _place(error: BaseException, folder: Path) -> str | None:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """The error and those that it was raised from, the latest first."""
     seen: list[BaseException] = []
     current: BaseException | None = error
     while current is not None and all(current is not other for other in seen):

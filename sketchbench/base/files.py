@@ -1,5 +1,4 @@
-"""Writing a file so that a reader finds the old one, the new one, or none, but never a part of one; and putting aside
-what can't be used."""
+"""Write files so that a reader finds the old file, the new file, or none, never a part; set aside unusable files."""
 
 import errno
 import json
@@ -25,18 +24,16 @@ _REASONS = {
 
 
 class FileError(OSError):
-    """A file that can't be written or put aside; the message is for the user, in one line."""
+    """A file that can't be written or set aside. The message is for the user, in one line."""
 
     def __str__(self) -> str:
         return str(self.args[-1])
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file atomically, with the permissions that the umask leaves; missing folders are made.
-
-    What is there in its place, a link included, is replaced. Two writers of the same file don't disturb each other, and
-    an error leaves nothing behind. Raises FileError where it can't be written: why, and what to do.
-    """
+    """Write a file atomically, with the umask's permissions, and make missing folders. It replaces whatever is at the
+    path, a link included. Concurrent writers don't disturb each other, and an error leaves nothing behind. Raises
+    FileError with reason and remedy if the file can't be written."""
     with _explaining(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f".{path.stem[:40]}.{secrets.token_hex(8)}")
@@ -49,13 +46,13 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def check_writable(path: Path, read: Callable[[Path], object] | None = None) -> None:
-    """Ask, before the work whose result it is for, whether a file can be written; makes the folders that it is in.
-    Raises FileError where it can't, and for a file that is there and that `read` refuses, as it is none of ours."""
+    """Check before long work that a file can be written, and make its folders. Raises FileError if it can't, or if an
+    existing file is not ours (`read` rejects it)."""
     with _explaining(path):
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, "it is a folder")
         with suppress(FileNotFoundError):
-            path.lstat()  # raises for a name that is too long, too
+            path.lstat()  # also raises for too long a name
             try:
                 if read is None or not path.is_file():
                     raise ValueError
@@ -71,7 +68,7 @@ def check_writable(path: Path, read: Callable[[Path], object] | None = None) -> 
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder, and those that it is in. Raises FileError where it can't be made."""
+    """Make a folder and its parents. Raises FileError if it can't."""
     with _explaining(path):
         path.mkdir(parents=True, exist_ok=True)
 
@@ -82,11 +79,8 @@ def write_text(path: Path, text: str) -> None:
 
 
 def set_aside(path: Path) -> Path:
-    """Rename what can't be used, whether a file, a link or a folder, to its name with `.rejected` behind, and return
-    the new path. A file or link that was rejected before is replaced, a folder is not.
-
-    Raises FileError where it can't be renamed.
-    """
+    """Rename an unusable file, link or folder to its name with `.rejected` behind, and return the new path. An earlier
+    rejected file or link is replaced, a folder is not. Raises FileError if it can't be renamed."""
     rejected = path.with_name(f"{path.name}.rejected")
     number = 1
     while rejected.is_dir() or (path.is_dir() and os.path.lexists(rejected)):
@@ -100,8 +94,8 @@ def set_aside(path: Path) -> Path:
 
 
 def clear(path: Path) -> list[str]:
-    """Put aside what stands in the place of a file and is none of its own: a link, a folder, or a file in the place of
-    one of its folders. Returns a line for each; raises FileError where one can't be renamed."""
+    """Rename whatever blocks a path: a link, a directory, or a file where a directory belongs. Returns one line for
+    each; raises FileError if one can't be renamed."""
     lines = []
     for place in (*reversed(path.parents), path):
         if os.path.lexists(place) and not (is_plain(place) if place == path else place.is_dir()):
@@ -112,7 +106,7 @@ def clear(path: Path) -> list[str]:
 
 
 def remove(path: Path) -> None:
-    """Remove a file. Raises FileError where that is not permitted."""
+    """Remove a file. Raises FileError if that is not permitted."""
     try:
         path.unlink(missing_ok=True)
     except OSError as error:
@@ -120,12 +114,12 @@ def remove(path: Path) -> None:
 
 
 def is_plain(path: Path) -> bool:
-    """Whether there is a file of its own: no folder, no device, and no link, since what a link leads to may change."""
+    """Return whether the path is a regular file, not a link, whose target may change."""
     return path.is_file() and not path.is_symlink()
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write a new file to the disk. The umask sets its permissions, which `tempfile` would not let it do."""
+    """Write a new file to the disk, with the umask's permissions, which `tempfile` ignores."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
         file.write(content)
         file.flush()
@@ -134,7 +128,7 @@ def _write(path: Path, content: bytes) -> None:
 
 @contextmanager
 def _explaining(path: Path) -> Iterator[None]:
-    """Around what writes a file or folder: FileError where that fails."""
+    """Turn an error of writing a file or folder into FileError."""
     try:
         yield
     except FileError:
@@ -153,13 +147,13 @@ def _explained(path: Path, error: OSError) -> str:
 
 
 def display_path(path: Path) -> str:
-    """A path as people name it: from where they are, if it lies there."""
+    """A path relative to the current folder if it lies there; else as it is."""
     here = Path.cwd()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def parse_json(text: str, name: str) -> Any:
-    """What JSON says. Raises ValueError, in one line that calls it `name`."""
+    """Parse JSON. Raises ValueError, in one line that calls the text `name`."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -167,7 +161,7 @@ def parse_json(text: str, name: str) -> Any:
 
 
 def check_entries(entries: Any, fields: dict[str, type], name: str) -> None:
-    """ValueError unless the entries are a list of mappings that have these fields of these types, such as a plan's."""
+    """Raise ValueError unless the entries are a list of mappings that have these fields, of these types."""
     if not isinstance(entries, list):
         raise ValueError(f"{name} must be a list, not {type(entries).__name__}; Snakemake makes it of the plan")
     for number, entry in enumerate(entries):

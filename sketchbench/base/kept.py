@@ -8,18 +8,15 @@ Result = TypeVar("Result")
 
 
 class Kept(dict[Key, Result]):
-    """The last results of something slow, by what it depends on.
-
-    Arguments:
-        most: how many, the oldest of which are forgotten before another is made.
-    """
+    """The most recent results of a slow function, by its arguments.
+    `most`: number of results to keep; the oldest is dropped first."""
 
     def __init__(self, most: int) -> None:
         super().__init__()
         self._most = most
 
     def of(self, key: Key, make: Callable[[], Result]) -> Result:
-        """The result of a key, made where it is not kept."""
+        """The result for a key, computed unless it is kept."""
         if key not in self:
             while len(self) >= self._most:
                 del self[next(iter(self))]

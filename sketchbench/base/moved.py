@@ -1,4 +1,4 @@
-"""Names of modules in earlier releases. They still import, and are still taken as `_target_` in a user's files."""
+"""Earlier names of modules. They still import, and still work as `_target_` in a user's files."""
 
 import importlib
 import importlib.util
@@ -28,7 +28,7 @@ MOVED = {
 
 
 def today(name: str) -> str:
-    """The dotted name that a dotted name of an earlier release has today; other names as they are."""
+    """Today's dotted name of a dotted name from an earlier release; other names as they are."""
     for old, new in MOVED.items():
         if name == old or name.startswith(f"{old}."):
             return new + name[len(old) :]
@@ -51,7 +51,7 @@ class _Today(Loader):
             module.__spec__ = spec.loader_state
 
     def get_code(self, name: str) -> CodeType | None:
-        """For `python -m`."""
+        """The code, for `python -m`."""
         spec = importlib.util.find_spec(today(name))
         loader: Any = spec.loader if spec else None
         return loader.get_code(spec.name) if spec and loader else None
@@ -69,4 +69,4 @@ class _Finder(MetaPathFinder):
 def keep_names() -> None:
     """Let earlier names import, once in a process."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Finder())  # before the one that finds the files of a package under any of its names
+        sys.meta_path.insert(0, _Finder())  # before the finder that would load a second copy under the earlier name

@@ -1,4 +1,4 @@
-"""Parameters: what values a class's fields may have, said in their types and checked when an object is made.
+"""Parameters: the types of a class's fields state their allowed values, which are checked when an object is made.
 
     @dataclass(frozen=True)
     class Descent(Checked):
@@ -6,10 +6,10 @@
         rate: Positive
         variant: Literal["plain", "averaged"] = "plain"
 
-A wrong value is refused in one line that names the field, the value and the condition: `rounds=0 must be >= 1`,
-`variant=best is unknown; choose one of plain, averaged`. Numbers, texts, literals, lists, dictionaries, functions and
-optional values of these are checked; any other type, such as another class or a tuple, is not, but for functions of
-name and value in its `Annotated`. `checked` does the same for the arguments of a function.
+A wrong value raises an error of one line that names field, value and condition: `rounds=0 must be >= 1`, `variant=best
+is unknown; choose one of plain, averaged`. Checked are numbers, strings, literals, lists, dictionaries, functions and
+optional values of these. Other types, such as classes and tuples, are checked only by functions of name and value in
+`Annotated`. `checked` checks the arguments of a function in the same way.
 """
 
 import dataclasses
@@ -29,7 +29,7 @@ R = TypeVar("R")
 
 
 class Range(NamedTuple):
-    """The numbers from low to high; an end that is `open` does not belong to it."""
+    """The numbers from low to high, without an end that is `open`."""
 
     low: float = -math.inf
     high: float = math.inf
@@ -63,30 +63,24 @@ NonEmptyList = Annotated[list[Entry], NonEmpty]
 
 
 class Checked:
-    """A dataclass whose fields are checked against their types when it is made.
-
-    A class with further rules, such as relations between fields, extends `__post_init__` and calls this one first.
-    """
+    """A dataclass that checks its fields against their types when it is made. A class with further rules, such as
+    relations between fields, extends `__post_init__` and calls this one first."""
 
     def __post_init__(self) -> None:
         check(self)
 
 
 def check(instance: Any) -> None:
-    """Check the fields of a dataclass instance.
-
-    Raises:
-        ValueError: for a value that is out of range or not among the choices, a number that is not finite, and an empty
-            list where at least one entry is needed; the message names field, value and condition.
-        TypeError: for a value of another type; True is no number, and 2.0 no integer.
-    """
+    """Check the fields of a dataclass instance. The message names field, value and condition. Raises ValueError for a
+    value out of range, not among the choices or not finite, and for an empty list that needs an entry. Raises TypeError
+    for another type; True is not a number, 2.0 not an integer."""
     hints = _hints(instance.__class__)
     for field in dataclasses.fields(instance):
         _check(field.name, getattr(instance, field.name), hints[field.name])
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """The function (or `__init__`), which refuses arguments that don't fit its parameters' types, as `check` does.
+    """Wrap a function (or `__init__`) to check its arguments against the types of its parameters, as `check` does.
 
     >>> @checked
     ... def mean(total: float, count: Count) -> float:
@@ -109,12 +103,8 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def choose(name: str, value: str, known: Iterable[str]) -> str:
-    """The value, if it is one of the known ones.
-
-    Raises:
-        ValueError: if it is not; the message calls it `name`, says which may have been meant, and lists the known ones
-            unless there are many.
-    """
+    """Return the value if it is a known one. Raises ValueError otherwise; the message calls the value `name`, suggests
+    a similar known one, and lists all unless there are many."""
     choices = list(known)
     if not any(value == choice and isinstance(value, bool) == isinstance(choice, bool) for choice in choices):
         meant, listed = did_you_mean(value, choices), f"; choose one of {', '.join(map(str, choices))}"
@@ -123,7 +113,7 @@ def choose(name: str, value: str, known: Iterable[str]) -> str:
 
 
 def did_you_mean(value: Any, known: Iterable[Any]) -> str:
-    """The end of a message about an unknown name: `; did you mean trials?`, or nothing where none is like it.
+    """The end of a message about an unknown name: `; did you mean trials?`, or "" if no known name is similar.
 
     >>> did_you_mean("trails", ["trials", "pairs"])
     '; did you mean trials?'
@@ -135,8 +125,7 @@ def did_you_mean(value: Any, known: Iterable[Any]) -> str:
 
 @functools.cache  # reading hints takes longer than checking them
 def _hints(typed: Any) -> dict[str, Any]:
-    """The types of a dataclass's fields, or of a function's parameters. Only those written as text are looked up, since
-    types of other modules may refer to names that this module doesn't have."""
+    """The types of fields or parameters; only string annotations are looked up, as others may name unknown imports."""
     fields = dataclasses.fields(typed) if dataclasses.is_dataclass(typed) else None
     written = {field.name: field.type for field in fields} if fields else dict(typed.__annotations__)
     if any(isinstance(hint, str) for hint in written.values()):
@@ -145,7 +134,7 @@ def _hints(typed: Any) -> dict[str, Any]:
 
 
 def _check(name: str, value: Any, hint: Any) -> None:
-    """One value against one type hint. Of unions, only those of one type and None are checked."""
+    """Check one value against one type hint. Of unions, only `X | None` is checked."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         _check(name, value, arguments[0])
@@ -180,7 +169,7 @@ def _check_limits(name: str, value: Any, limits: Iterable[Any]) -> None:
 
 
 def _check_single(name: str, value: Any, hint: Any) -> None:
-    """A choice, a function, a number, a text or a truth value."""
+    """Check a choice, a function, a number, a string or a truth value."""
     if get_origin(hint) is Literal:
         choose(name, value, get_args(hint))
     elif get_origin(hint) is Callable and not callable(value):

@@ -1,4 +1,4 @@
-"""Where the project is, and what git says of its checkout."""
+"""The project's folders, and its commit according to git."""
 
 import subprocess
 from pathlib import Path
@@ -6,27 +6,27 @@ from typing import NamedTuple
 
 PACKAGE = Path(__file__).resolve().parents[1]
 PROJECT = PACKAGE.parent  # a checkout, or else the folder that the package is installed in, with many others
-# What has conf/, workflow/schemas and reports/: a checkout, or the package where it was installed from a wheel.
+# The folder with conf/, workflow/schemas and reports/: a checkout, or the package if installed from a wheel.
 HOME = PROJECT if (PROJECT / "conf" / "run.yaml").is_file() else PACKAGE
 CONF = HOME / "conf"
 
-DIRTY = "-dirty"  # ends the name of a commit that is not the whole story
+DIRTY = "-dirty"  # ends the name of a commit when files differ from it
 
 
 class Commit(NamedTuple):
-    """Its name, of 12 digits, which `DIRTY` may follow, and its day."""
+    """The name of a commit (12 digits, and `DIRTY` if files differ) and its day."""
 
     name: str
     day: str
 
 
 def reports(place: Path | str) -> Path:
-    """A path in reports/: of the current folder, or of the project's published reports where that has none."""
+    """A path in the reports/ of the current folder, or in the published reports if it has no reports/."""
     return Path(place) if Path("reports").is_dir() else HOME / place
 
 
 def checkout(what: str) -> Path:
-    """The checkout that the package is in. Raises FileNotFoundError where it is in none; `what` needs one."""
+    """The project's checkout. Raises FileNotFoundError, which says that `what` needs one, if there is none."""
     if HOME != PROJECT:
         raise FileNotFoundError(
             f"{what} needs a checkout of the project, and this package is in none: `git clone` the project, and run"
@@ -36,7 +36,7 @@ def checkout(what: str) -> Path:
 
 
 def git(root: Path, *arguments: object) -> str | None:
-    """What git answers in this folder; None where it fails, as outside a checkout."""
+    """The output of git in this folder; None if git fails, as outside a checkout."""
     command = ["git", "-C", str(root), *map(str, arguments)]
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
@@ -45,12 +45,10 @@ def git(root: Path, *arguments: object) -> str | None:
 
 
 def code_commit(root: Path) -> Commit | None:
-    """The commit of the code, marked `DIRTY` where the code has changed since; None where there is none, as in a
-    folder that is not the top of a checkout: a package may be installed below a checkout of something else.
-
-    It is the last that changed anything but reports, so that committing what a run made leaves the next run's reports
-    as they are. Nor do changes of reports count, which go on while it runs, or of what no result depends on.
-    """
+    """The commit of the code, marked `DIRTY` if the code has changed since. None if the folder is not the top of a
+    checkout: a package may be installed below another project's checkout. Commits of reports alone don't count, so that
+    committing a run's reports leaves the next run's as they are. Nor do uncommitted changes of reports, which a run
+    itself makes, or of files that no result depends on."""
     if git(root, "rev-parse", "--show-prefix") != "":
         return None
     found = git(root, "log", "-1", "--format=%h %cs", "--abbrev=12", "--", ".", ":(exclude)reports")

@@ -1,9 +1,7 @@
 """Randomness as an argument: a root seed and named axes become a key or a generator.
-
-The same root and axes give the same draw on every machine, backend and thread count. Choose
-which axes vary: leave the sketch out of the axes of the data, and every family sees the same
-data; let the trial be a counter (see `kernels`), and every trial gets a fresh operator.
-"""
+The same root and axes give the same draw on every machine, backend and thread count. Choose which axes vary: without
+the sketch among the axes of the data, every family sees the same data; with the trial as a counter (see `kernels`),
+every trial gets a fresh operator."""
 
 import hashlib
 import json
@@ -12,7 +10,7 @@ import numpy as np
 
 
 def _digest(root: int, axes: dict[str, int | str], size: int) -> int:
-    """A number of `size` bytes that depends on the root seed and all axes, whatever the order of the axes."""
+    """An integer of `size` bytes from the root seed and all axes, in any order."""
     if type(root) is not int:  # JSON would take True and 1.5, too
         raise TypeError(f"root seed {root!r} must be an integer; of NumPy's, write int(...)")
     if root < 0:
@@ -25,10 +23,8 @@ def _digest(root: int, axes: dict[str, int | str], size: int) -> int:
 
 
 def key(root: int, **axes: int | str) -> int:
-    """The 64-bit Philox key of a root seed >= 0 and named axes, for operators.
-
-    Raises TypeError for a root that is no integer and an axis that is neither an integer nor a text; ValueError for a
-    negative root.
+    """The 64-bit Philox key of a root seed >= 0 and named axes, for operators. Raises TypeError for a root that is not
+    an integer, or an axis that is neither an integer nor a string; ValueError for a negative root.
 
     >>> key(7, study="moments") == key(7, study="moments")
     True
@@ -39,7 +35,7 @@ def key(root: int, **axes: int | str) -> int:
 
 
 def generator(root: int, **axes: int | str) -> np.random.Generator:
-    """A NumPy generator (Philox) of a root seed and named axes, for data; errors as of `key`.
+    """A NumPy generator (Philox) of a root seed and named axes, for data; raises as `key` does.
 
     >>> float(generator(7, data="pairs").random()) == float(generator(7, data="pairs").random())
     True

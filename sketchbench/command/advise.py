@@ -1,4 +1,4 @@
-"""`sketchbench advise --bytes 2500 --parameters 3760`: which compressor to take."""
+"""`sketchbench advise --bytes 2500 --parameters 3760`: recommend a compressor."""
 
 import json
 import math
@@ -15,23 +15,32 @@ from sketchbench.report.frontier.cells import WAYS
 
 
 @click.command("advise")
-@click.option("--bytes", "nbytes", required=True, type=float, help="Bytes of a client in a round, up and down in sum.")
-@click.option("--parameters", required=True, type=int, help="Number of the network's parameters.")
+@click.option("--bytes", "nbytes", required=True, type=float, help="Bytes per client and round, sent plus received.")
+@click.option("--parameters", required=True, type=int, help="Parameters of the network.")
 @click.option("--epsilon", type=float, help="ε of each record against the server (default: no privacy).")
-@click.option("--clients", default="iid", help="How images are dealt to clients: iid, one_class, ... (default: iid).")
+@click.option("--clients", default="iid", help="Partition of the images: iid, one_class, ... (default: iid).")
 @click.option("--number", type=click.IntRange(1), help="Number of clients.")
-@click.option("--per-round", type=click.IntRange(1), help="Clients in a round; fewer than all keep no state (all).")
 @click.option(
-    "--sums", is_flag=True, help="The server sees the sum of messages alone; with --epsilon clients share the noise."
+    "--per-round",
+    type=click.IntRange(1),
+    help="Clients sampled per round (default: all). Sampled clients keep no state.",
 )
-@click.option("--way", type=OneOf([*WAYS]), default="both", help="Bytes that count: up, down or both (default: both).")
-@click.option("--any-size", is_flag=True, help="Also for networks of another size: count the ratio of bytes alone.")
+@click.option(
+    "--sums", is_flag=True, help="The server sees only the sum of messages; with --epsilon clients share the noise."
+)
+@click.option(
+    "--way",
+    type=OneOf([*WAYS]),
+    default="both",
+    help="Direction of the counted bytes: up, down or both (default: both).",
+)
+@click.option("--any-size", is_flag=True, help="Compare the ratio of bytes only, for networks of any size.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option(
     "--frontier",
     type=click.Path(path_type=Path),
     multiple=True,
-    help=f"A frontier.csv with its seal; may be repeated (default: {FRONTIERS[0]}, and the paper scale's).",
+    help=f"A sealed frontier.csv; may be repeated (default: {FRONTIERS[0]} and that of the paper scale).",
 )
 @FOLDER
 def command(
@@ -48,12 +57,12 @@ def command(
     frontier: Sequence[Path],
     folder: Path | None,
 ) -> None:
-    """Name three compressors that fit a budget of bytes, by the trainings that are nearest to yours.
+    """List three compressors that fit a budget of bytes, based on the measured trainings closest to yours.
 
-    With --folder these are of your own frontiers. All intervals hold together with probability 95 %. The target is the
-    accuracy of the same training without compression, less 5 %. Rounds until visible: after which the best of the
-    attacks shows a client's image; "not found" where those that were tried do not. A time is - where it was not
-    measured here, as times differ between machines: sketchbench results --config studies=frontier_cost.
+    --folder uses your own runs. Intervals are simultaneous, 95 %. The target is the accuracy without compression, less
+    5 %. "Rounds until visible" counts rounds until the best attack shows a client's image; "not found" means that no
+    attack did. Times not measured on this machine are shown as -; sketchbench results --studies frontier_cost measures
+    them.
 
     \b
     sketchbench advise --bytes 2500 --parameters 3760
@@ -64,7 +73,7 @@ def command(
         if value is not None and not 0 < value < math.inf:
             raise ValueError(f"--{name}={value} must be > 0 and finite")
     if per_round is not None and not per_round <= (number or 0):
-        raise ValueError(f"--per-round={per_round} must be <= --number, the number of all clients; give both")
+        raise ValueError(f"--per-round={per_round} must be <= --number, the number of clients; give both")
     case = clients.replace("_", " ")
     question = Question(nbytes, parameters, epsilon, case, sums, any_size, number, per_round, way)
     own = [scale.reports / "frontier.csv" for scale in transfer.places(folder)] if folder else []

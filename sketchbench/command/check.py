@@ -1,4 +1,4 @@
-"""`sketchbench check`: compares verdicts with the published ones, or with older ones."""
+"""`sketchbench check`: compare verdicts with published or older verdicts."""
 
 import os
 import sys
@@ -38,25 +38,25 @@ FILE = click.Path(path_type=Path)
     "--against",
     type=FILE,
     metavar="CLAIMS.CSV",
-    help="Compare with an older claims.csv, in a folder of its own, with its seal, and not with the published one.",
+    help="Compare with an older claims.csv; its claims.seal must be in the same directory.",
 )
 @click.option(
     "--committed",
     is_flag=True,
-    help="Fail, too, where nothing is published, or where a table is of other code, config or seed than in git's HEAD.",
+    help="Also fail if nothing is published, or if code, config or seed of a table differ from git's HEAD.",
 )
 @click.option(
     "--strict",
     is_flag=True,
-    help="For the machine that publishes: fail at every difference, of numbers, tables and the page of claims as well.",
+    help="For the publishing machine: fail at every difference in numbers, tables or the page of claims.",
 )
 @click.option(
     "--current",
     is_flag=True,
-    help="Fail where verdicts are of older code than the last plan, or reports of other code or other libraries.",
+    help="Fail if verdicts are older than the last plan, or if other code or libraries made the reports.",
 )
-@click.option("--list", "only_list", is_flag=True, help="List the differences, with exit code 0.")
-@click.option("--summary", "markdown", type=FILE, metavar="FILE", help="Write the differences as Markdown.")
+@click.option("--list", "only_list", is_flag=True, help="List the differences, and exit with 0.")
+@click.option("--summary", "markdown", type=FILE, metavar="FILE", help="Write the differences to a Markdown file.")
 def command(
     verdicts: Path | None,
     folder: Path | None,
@@ -67,11 +67,11 @@ def command(
     only_list: bool,
     markdown: Path | None,
 ) -> None:
-    """Compare verdicts with the published ones, which are those of git's HEAD; say what is reproduced, weaker, stronger
-    or differs. The exit code is 1 where one differs, or where a method breaks its contract.
+    """Compare verdicts with the published verdicts in git's HEAD, and list which are reproduced, weaker, stronger or
+    different. Exits with 1 if a verdict differs or a method breaks its contract.
 
-    The file is that of the quick scale unless it is named, of --folder if that is given. On GitHub's runners the list
-    is also written as annotations and into the summary of the job.
+    The default file is that of the quick scale, in --folder if given. On GitHub's runners the list is also written as
+    annotations and to the job's summary.
 
     \b
     sketchbench check
@@ -102,7 +102,7 @@ def command(
 
 
 def _tell(title: str, last: str, found: Sequence[CheckFinding], old: Sequence[str], markdown: Path | None) -> None:
-    """Print what was found, and write it where a file or GitHub's runners ask for it."""
+    """Print the findings, and write them to the file and to the summary of GitHub's runners."""
     for line in [*found, *old, title]:
         print(line)
     if os.environ.get("GITHUB_ACTIONS") == "true":

@@ -1,4 +1,4 @@
-"""`sketchbench costs SCALE`: time and memory of runs, from their records into conf/costs.csv."""
+"""`sketchbench costs SCALE`: copy time and memory from the records of runs to conf/costs.csv."""
 
 from pathlib import Path
 
@@ -14,9 +14,9 @@ from sketchbench.run.config.schema import SCALES
 @click.argument("scale", type=OneOf(SCALES))
 @click.option("--results", type=click.Path(path_type=Path), help="The folder of the records (default: results/SCALE).")
 def command(scale: str, results: Path | None) -> None:
-    """Write the time and memory of the runs of a scale, which stand in their records, into conf/costs.csv.
+    """Copy run time and memory from the records of a scale to conf/costs.csv.
 
-    Rows of other scales and studies stay. `sketchbench plan` adds these times up.
+    Rows of other scales and studies are kept. `sketchbench plan` sums these times.
 
     \b
     sketchbench costs quick
@@ -25,9 +25,9 @@ def command(scale: str, results: Path | None) -> None:
     check_writable(cost.FILE, cost.read)
     measured = cost.measured(folder)
     if not measured:
-        remedy = f"run sketchbench results --config scale={scale}"
-        raise cost.CostError(f"{folder} has no records with their time and memory; {remedy}")
+        remedy = f"run sketchbench results --scale {scale}"
+        raise cost.CostError(f"{folder} has no records with time and memory; {remedy}")
     costs = cost.read(cost.FILE) | {cost.Key(scale, study): spent for study, spent in measured.items()}
     write_text(cost.FILE, cost.text(costs))
     total = sum(spent.seconds * spent.runs for spent in measured.values())
-    print(f"{len(measured)} studies at {scale}: {cost.format_duration(total)} of a core, into {cost.FILE}")
+    print(f"{len(measured)} studies at {scale}: {cost.format_duration(total)} of a core, written to {cost.FILE}")

@@ -22,7 +22,7 @@ def command() -> None:
 @click.argument("name", type=OneOf(sorted(SOURCES)))
 @ROOT
 def fetch_data(name: str, root: str | None) -> None:
-    """Download a data set, and compare it with its published checksums."""
+    """Download a data set, and verify its published checksums."""
     place = fetch(name, root)
     print(f"{name} is in {place}; set {VARIABLE} to this folder")
 
@@ -31,5 +31,5 @@ def fetch_data(name: str, root: str | None) -> None:
 @click.argument("name", type=OneOf(sorted(VOUCHED)))
 @ROOT
 def vouch_for_data(name: str, root: str | None) -> None:
-    """Write the checksums of a copy that you trust beside it; later reads compare the copy with them."""
+    """Store the checksums of a trusted copy; later reads verify the copy against them."""
     print(f"the checksums of {name} are in {vouch(name, root)}")

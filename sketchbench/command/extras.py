@@ -1,4 +1,4 @@
-"""What to install where a package of an extra is missing."""
+"""The remedy for a missing package of an extra."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ EXTRAS = {
     "torch": ("torch",),
     "workflow": (
         *("PIL", "hydra", "jsonschema", "matplotlib", "networkx", "omegaconf", "pandas", "pooch", "pyarrow"),
-        *("rich", "seaborn", "skimage", "sklearn", "snakemake", "yaml"),
+        *("seaborn", "skimage", "sklearn", "snakemake", "yaml"),
     ),
     "site": ("latex2mathml", "mkdocs"),
     "opacus": ("opacus",),
@@ -17,7 +17,7 @@ EXTRAS = {
 
 
 def missing(error: BaseException) -> str | None:
-    """The remedy, in one line, where an error, or one that it was raised from, is that a package of ours is missing."""
+    """Return the remedy in one line if an error, or its cause, is a missing package of an extra; None otherwise."""
     for raised in _chain(error):
         if isinstance(raised, ModuleNotFoundError) and raised.name:
             module = raised.name.partition(".")[0]

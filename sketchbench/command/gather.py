@@ -1,10 +1,12 @@
-"""`sketchbench gather FOLDER`: records, and checkpoints of unfinished runs, that another machine made.
+"""`sketchbench gather FOLDER`: copy records, and checkpoints of unfinished runs, from another machine.
 
-A record is taken by its content, whatever its name: its checksum must fit, and its signature must be that of a run
-planned here, so of the same config and the same code. Every other file is refused, in a line with the reason.
+The content decides, not the name: the checksum must match, and the signature must be that of a run planned here, with
+the same config and code. Each rejected file is listed with the reason.
 """
 
 import sys
+import tarfile
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -25,35 +27,35 @@ Fate = Literal["taken", "refused", "damaged", "not needed"]
 @click.command("gather")
 @click.argument("source", type=click.Path(path_type=Path), metavar="FOLDER")
 @settings
-@click.option("--dry-run", is_flag=True, help="List the files that would be taken, and take none.")
+@click.option("--dry-run", is_flag=True, help="List the files, and copy none.")
 def command(source: Path, dry_run: bool, **options: Any) -> None:
-    """Copy records and checkpoints that another machine made into results/.
+    """Copy records and checkpoints from another machine to results/.
 
-    FOLDER is searched with all folders in it. A file is taken if a run of the plan, of the same code, misses it; files
-    in results/ are never replaced. Options are as in Snakemake's --config.
+    FOLDER is searched recursively, with its tar archives. Copies files that the current plan needs and that the same
+    code made; files in results/ are never replaced.
 
     \b
     sketchbench gather /mnt/gpu/results --scale paper --dry-run
     """
     if not source.is_dir():
-        raise FileError(f"{source} is {'no folder' if source.exists() else 'not there'}; name one with records in it")
+        raise FileError(f"{source} is not a directory; pass one that holds records")
     plan = plan_of(options)
     if Path(plan.places.results).resolve().is_relative_to(source.resolve()):
-        raise FileError(f"{source} holds the results that are here; name a folder that comes from elsewhere")
+        raise FileError(f"{source} holds the results of this machine; pass a directory from another machine")
     if not dry_run:
         check_writable(Path(plan.places.results, "new"))
     fates: Counter[str] = Counter()
     for outcome in Gathering(plan, dry=dry_run).look_through(source):
         fates[outcome.fate] += 1
         print(outcome)
-    counts = ", ".join(f"{count} {fate}" for fate, count in fates.items()) or "no record and no checkpoint in it"
+    counts = ", ".join(f"{count} {fate}" for fate, count in fates.items()) or "it holds no record and no checkpoint"
     print(f"{source}: {counts}{' (nothing was written)' if dry_run else ''}")
     if fates["damaged"]:
-        sys.exit(f"sketchbench: error: {fates['damaged']} damaged files were refused; copy them once more")
+        sys.exit(f"sketchbench: error: {fates['damaged']} damaged files were rejected; copy them again")
 
 
 class GatherOutcome(NamedTuple):
-    """What became of a file, and why."""
+    """The fate of a file, and the reason."""
 
     path: Path
     fate: Fate
@@ -80,10 +82,12 @@ class Gathering:
         self._owners = {run.checkpoints_name for run in plan.all_runs}
 
     def look_through(self, folder: Path) -> Iterator[GatherOutcome]:
-        """Take the records and checkpoints below a folder, in the order of their paths; links are passed over.
+        """Copy the records and checkpoints below a folder and in its tar archives, in the order of their paths.
+
+        Links are skipped.
 
         Raises:
-            FileError: where a file can't be written here.
+            FileError: if a file can't be written here.
         """
         for path in sorted(folder.rglob("*")):
             if path.is_symlink() or not path.is_file():
@@ -92,6 +96,21 @@ class Gathering:
                 yield self._record(path)
             elif path.suffix == ".pt":
                 yield self._checkpoint(path)
+            elif path.suffix == ".tar":
+                yield from self._archive(path)
+
+    def _archive(self, archive: Path) -> Iterator[GatherOutcome]:
+        """The outcomes of an archive's files, as if it were a directory."""
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name).resolve()
+            try:
+                with tarfile.open(archive) as tar:
+                    tar.extractall(folder, filter="data")
+            except (tarfile.TarError, OSError) as error:
+                yield GatherOutcome(archive, "damaged", " ".join(str(error).split()))
+                return
+            for outcome in self.look_through(folder):
+                yield outcome._replace(path=archive / outcome.path.relative_to(folder))
 
     def _record(self, path: Path) -> GatherOutcome:
         try:
@@ -102,7 +121,7 @@ class Gathering:
             return GatherOutcome(path, "damaged", str(error).removeprefix(f"{path}: "))
         signature = theirs.provenance.get("signature")
         if signature in self._joined:
-            return GatherOutcome(path, "not needed", "its trials are runs of their own here, and taken instead")
+            return GatherOutcome(path, "not needed", "its trials are separate runs here, and are copied instead")
         if signature not in self._places:
             return GatherOutcome(path, "refused", f"{self._stranger(theirs)}; its signature is {signature}")
         place = self._places[signature]
@@ -111,16 +130,16 @@ class Gathering:
         except record.RecordError:
             return self._taken(path, place, content)
         if ours.rows == theirs.rows:
-            return GatherOutcome(path, "not needed", f"{place} is there already, and the same")
-        reason = f"{place} is there already, with other numbers or times; remove it to take this one"
+            return GatherOutcome(path, "not needed", f"{place} holds the same already")
+        reason = f"{place} holds other numbers or times; remove it to copy this one"
         return GatherOutcome(path, "refused", reason)
 
     def _stranger(self, theirs: record.Record) -> str:
-        """Why a record is of no run that is planned here."""
+        """The reason why a record belongs to no planned run."""
         config: Any = theirs.provenance.get("config")
         whole = isinstance(config, dict) and isinstance(config.get("task"), dict)
         if whole and outcome_config(config) in self._configs:
-            return "made by other code than is here"
+            return "made by other code"
         return "no such run is planned here"
 
     def _checkpoint(self, path: Path) -> GatherOutcome:
@@ -132,11 +151,11 @@ class Gathering:
             return GatherOutcome(path, "damaged", str(error))
         position = max((i for i, part in enumerate(path.parts[:-1]) if part in self._owners), default=None)
         if position is None:
-            return GatherOutcome(path, "refused", "it is of no run that is planned here, or was made by other code")
+            return GatherOutcome(path, "refused", "no such run is planned here, or other code made it")
         place = self._checkpoints.joinpath(*path.parts[position:])
         with suppress(ValueError, OSError):
             if place.is_file() and checkpoint.verify(place)[1] >= rounds:
-                return GatherOutcome(path, "not needed", f"{place} is there already, and as far")
+                return GatherOutcome(path, "not needed", f"{place} already holds an equal or later checkpoint")
         return self._taken(path, place, content)
 
     def _taken(self, path: Path, place: Path, content: bytes) -> GatherOutcome:

@@ -14,15 +14,15 @@ COMMANDS = {
     "run": "Run one task on one method, and print its numbers.",
     "results": "Run the studies, and write verdicts, tables and figures.",
     "plan": "List the studies with the number and the time of their runs.",
-    "check": "Compare verdicts with the expected ones, or with older ones.",
+    "check": "Compare verdicts with published or older verdicts.",
     "show": "Show a claim with its verdicts, numbers and bounds.",
     "site": "Write the reports as a static site.",
     "advise": "List the compressors that fit a budget of bytes.",
     "frontier": "Try the compressors on your own data and network.",
-    "new": "Write a method, data set, network or task of your own that works, to begin from.",
-    "gather": "Copy records that another machine made into results/.",
+    "new": "Create a working template for a method, data set, network or task.",
+    "gather": "Copy records from another machine to results/.",
     "data": "Download data sets, or list the checksums of your copies.",
-    "costs": "Write the time and memory of runs into conf/costs.csv.",
+    "costs": "Copy time and memory of runs to conf/costs.csv.",
     "step": "",  # hidden: the workflow's
 }
 

@@ -1,4 +1,4 @@
-"""`sketchbench new sketch NAME`: a method, a data set, a network, a partition or a task of one's own, which works."""
+"""`sketchbench new sketch NAME`: create a working template for a method, data set, network, partition or task."""
 
 import importlib.machinery
 import keyword
@@ -33,11 +33,10 @@ RUNS = {  # by kind: the task that measures something new at once, and its sizes
 @click.argument("name")
 @FOLDER
 def command(kind: str, name: str, folder: Path | None) -> None:
-    """Write a method, data set, model, partition or task of your own that works, to begin from.
+    """Create a working template for a method, data set, model, partition or task.
 
-    All but a task are a YAML file and a module in your own folder, `mine` unless --folder names another. A task is a
-    part of the project: four files of the checkout, for its module, its settings, a study that runs it, and a claim
-    that judges it. NAME has small letters, digits and _.
+    A template is a YAML file and a module in your own folder (default: `mine`). A task is part of the project: its
+    module, its settings, a study and a claim are four files of the checkout. NAME has lower-case letters, digits and _.
 
     \b
     sketchbench new sketch half_signs
@@ -46,13 +45,13 @@ def command(kind: str, name: str, folder: Path | None) -> None:
     sketchbench new task lengths
     """
     if kind == TASK and folder:
-        raise click.UsageError("--folder is for methods: a task is a part of the project; leave it out")
+        raise click.UsageError("--folder does not apply to a task, which is part of the project; leave it out")
     own = folder or Path("mine")
     paths = write(kind, name, checkout("a new task, which is a part of the project,") if kind == TASK else own)
-    print(f"{', '.join(map(display_path, paths))}: a {kind} that works. Make it yours, then:")
+    print(f"{', '.join(map(display_path, paths))}: a working {kind}. Edit it, then run:")
     if kind == TASK:
         print(f"  sketchbench run task={name}")
-        print(f"  sketchbench results --config studies={name}")
+        print(f"  sketchbench results --studies {name}")
         print(f"  sketchbench show {paths[-1].stem}")
     else:
         print(f"  sketchbench run --folder {shlex.quote(str(own))} {RUNS[kind].format(name)}")
@@ -62,14 +61,16 @@ def command(kind: str, name: str, folder: Path | None) -> None:
 
 
 def write(kind: str, name: str, folder: Path) -> list[Path]:
-    """Write the files of a new method, or of a task, into a user's folder, or into the checkout; returns their paths.
+    """Write the files of a template into a user's folder, or a task's into the checkout; return their paths.
 
-    Raises ValueError for a name that can't be, or that is taken; nothing is written.
+    Raises ValueError for an invalid name and for an existing file; nothing is written.
     """
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name) or name in RESERVED:
-        raise ValueError(f"name {name!r} must be small letters, digits and _, and no word of Python or YAML")
+        raise ValueError(
+            f"name {name!r} must have lower-case letters, digits and _, and not be a word of Python or YAML"
+        )
     if (CONF / kind / f"{name}.yaml").exists():
-        raise ValueError(f"name {name!r} is that of {display_path(CONF / kind / f'{name}.yaml')}; choose another")
+        raise ValueError(f"name {name!r} is taken by {display_path(CONF / kind / f'{name}.yaml')}; choose another")
     words = {"name": name, "label": name.replace("_", " ").capitalize(), "id": name.replace("_", "-")}
     words["cls"] = "".join(part.capitalize() for part in name.split("_"))
     if kind == TASK:
@@ -82,11 +83,11 @@ def write(kind: str, name: str, folder: Path) -> list[Path]:
     else:
         elsewhere = [entry for entry in sys.path if Path(entry or ".").resolve() != folder.resolve()]
         if name in sys.stdlib_module_names or importlib.machinery.PathFinder.find_spec(name, elsewhere) is not None:
-            raise ValueError(f"name {name!r} is that of a Python module that is installed; choose another")
+            raise ValueError(f"name {name!r} is taken by an installed Python module; choose another")
         words["folder"] = display_path(folder)
         places = {f"{kind}.yaml": folder / kind / f"{name}.yaml", f"{kind}.py": folder / f"{name}.py"}
     if taken := next((path for path in places.values() if os.path.lexists(path)), None):
-        raise ValueError(f"{display_path(taken)} exists already; choose another name, or remove it")
+        raise ValueError(f"{display_path(taken)} exists; choose another name, or remove it")
     for path in places.values():
         check_writable(path)
     for text, path in places.items():

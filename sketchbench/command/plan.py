@@ -1,6 +1,5 @@
-"""`sketchbench plan`: the runs of the workflow, and the time that they take."""
+"""`sketchbench plan`: list the runs of the workflow and their time."""
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -8,10 +7,8 @@ import click
 
 from sketchbench.command.group import FOLDER
 from sketchbench.plan.cost import format_duration
-from sketchbench.plan.inspection.check import check_folder
 from sketchbench.plan.making import from_settings, settings_with
 from sketchbench.plan.plan import Plan
-from sketchbench.run.config.composition import user_folder
 
 
 def settings(function: Any) -> Any:
@@ -22,36 +19,23 @@ def settings(function: Any) -> Any:
         click.option("--seed", type=int, help="Root of all randomness (default: 0)."),
         click.option("--studies", help="Studies, separated by commas (default: all)."),
         FOLDER,
-        click.option(
-            "--only", help="mine: only the studies of the methods in --folder, which run beside a few others."
-        ),
+        click.option("--only", help="mine: run only the studies for your methods, with a few reference methods."),
     ]
     for option in reversed(options):
         function = option(function)
     return function
 
 
-class PlanSettings(click.Command):
-    """A command whose options may be written as Snakemake's settings: `--config folder=mine` is `--folder=mine`."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        valued = {f"--{param.name}" for param in self.params if not getattr(param, "is_flag", False)}
-        pairs = [pair for pair in zip(["", *args], args, strict=False) if pair[1] != "--config"]
-        return super().parse_args(
-            ctx, [f"--{arg}" if before not in valued and re.match("[a-z]+=", arg) else arg for before, arg in pairs]
-        )
-
-
-@click.command("plan", cls=PlanSettings)
+@click.command("plan")
 @settings
-@click.option("--runs", is_flag=True, help="List each run, with its signature.")
+@click.option("--runs", is_flag=True, help="List each run with its signature.")
 def command(runs: bool, **options: Any) -> None:
-    """List the studies, the number of their runs, and the time on one core, from the costs of earlier runs.
+    """List the studies with the number of their runs and the time on one core, estimated from earlier runs.
 
     \b
     sketchbench plan --scale paper
     sketchbench plan --studies tails --runs
-    sketchbench plan folder=mine only=mine
+    sketchbench plan --folder mine --only mine
     """
     plan = plan_of(options)
     for line in run_lines(plan) if runs else study_lines(plan):
@@ -62,11 +46,8 @@ def command(runs: bool, **options: Any) -> None:
 
 
 def plan_of(options: Mapping[str, Any]) -> Plan:
-    """The plan of the workflow's settings and these options; FolderError for mistakes in the user's folder."""
-    chosen = settings_with(options)
-    if folder := user_folder(chosen["folder"]):
-        check_folder(folder)
-    return from_settings(chosen)
+    """Return the plan of the workflow's settings and these options; FolderError for mistakes in the user's folder."""
+    return from_settings(settings_with(options))
 
 
 def study_lines(plan: Plan) -> Iterator[str]:

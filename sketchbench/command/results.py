@@ -1,4 +1,4 @@
-"""`sketchbench results`: every study, by Snakemake."""
+"""`sketchbench results`: run the studies by Snakemake."""
 
 import os
 import subprocess
@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from sketchbench.base.project import checkout
+from sketchbench.command.group import OneOf
 from sketchbench.command.plan import settings
 
 NEEDED = ("workflow/Snakefile", "workflow/run")
@@ -17,33 +18,37 @@ NEEDED = ("workflow/Snakefile", "workflow/run")
 
 @click.command("results", context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]})
 @settings
+@click.option("--minutes", type=float, help="Time limit of a long job, which then writes a checkpoint (default: none).")
+@click.option(
+    "--trials", type=OneOf(["all", "there"]), help="there: run no trials, use finished trials (default: all)."
+)
+@click.option("--differences", type=OneOf(["fail", "list"]), help="list: only list differing verdicts (default: fail).")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[SNAKEMAKE'S OPTION]...")
 def command(arguments: Sequence[str], **options: Any) -> None:
-    """Run the studies, and write verdicts, tables and figures into reports/. `make results` is the same.
+    """Run the studies, and write verdicts, tables and figures to reports/. `make results` does the same.
 
-    Runs whose configuration and code have not changed are not made again; a run that was stopped goes on. The exit code
-    is not 0 where a run failed, a verdict differs from the published one, or a method breaks its contract. All other
-    options, such as --cores, are Snakemake's; --config sets further settings of conf/workflow.yaml.
+    Unchanged runs are kept, and interrupted runs resume. Exits non-zero if a run fails, a verdict differs from the
+    published one, or a method breaks its contract. All other options, such as --cores, are Snakemake's.
 
     \b
     sketchbench results --scale smoke                   two minutes
-    sketchbench results                                 scale=quick: 15 to 25 minutes on two cores
+    sketchbench results                                 the quick scale: 15 to 25 minutes on two cores
     sketchbench results --studies tails,norms --cores 1
-    sketchbench results --folder mine --only mine       your own methods, beside a few others
-    sketchbench results --dry-run                       list the jobs, and run none
+    sketchbench results --folder mine --only mine       your own methods, with a few reference methods
+    sketchbench results --dry-run                       list the jobs, run none
     """
     here = Path.cwd()
     place = here if all((here / name).is_file() for name in NEEDED) else checkout("the workflow")
     if options["folder"]:
         options["folder"] = options["folder"].absolute()
-    # `python` in the workflow is this one, also where its environment is not activated
+    # `python` in the workflow is this one, also if its environment is not activated
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     command = ["sh", "workflow/run", *_with_settings(list(arguments), options)]
     sys.exit(subprocess.call(command, cwd=place, env={**os.environ, "PATH": path}))
 
 
 def _with_settings(arguments: list[str], options: dict[str, Any]) -> list[str]:
-    """Snakemake's arguments with the options as settings, of which it reads one list only."""
+    """Return Snakemake's arguments with the options in its one list of settings."""
     pairs = [f"{name}={value}" for name, value in options.items() if value is not None]
     if not pairs:
         return arguments

@@ -1,4 +1,4 @@
-"""`sketchbench show S2 srht`: the evidence behind a verdict, in the terminal."""
+"""`sketchbench show S2 srht`: print the evidence for a verdict."""
 
 import math
 import shlex
@@ -25,6 +25,7 @@ from sketchbench.report.evidence.provenance import dated, last_commit, made_with
 from sketchbench.report.evidence.statistic import WORDS, name_of
 from sketchbench.report.table.reading import read_unsealed
 from sketchbench.run.config import commands
+from sketchbench.run.config.chapters import claim_files, claim_ids
 from sketchbench.run.config.study import names as study_names
 
 SCALES = ("quick", "paper", "smoke")
@@ -33,8 +34,8 @@ Row = Mapping[Any, Any]
 
 
 def _complete_id(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """The ids of claims that begin like this, for a shell."""
-    return sorted(path.stem for path in (CONF / "claim").glob(f"{incomplete}*.yaml"))
+    """The ids of claims with this prefix, for a shell."""
+    return [name for name in claim_ids(CONF) if name.startswith(incomplete)]
 
 
 @click.command("show")
@@ -43,30 +44,30 @@ def _complete_id(ctx: click.Context, param: click.Parameter, incomplete: str) ->
 @click.option("--scale", type=OneOf(SCALES), help="One scale only (default: every scale that has reports).")
 @FOLDER
 def command(claim: str, method: str | None, scale: str | None, folder: Path | None) -> None:
-    """Show a claim with its verdicts: for each method the statistic, its interval, the bound, the negative control.
+    """Show a claim and its verdict on each method: statistic, interval, bound, negative control.
 
-    With a METHOD (srht, fiht, ...) also the commits of the code, and the commands that make this row again. With
-    --folder the verdicts are those on your methods, and on the compressors in your frontiers.
+    METHOD (srht, fiht, ...) adds the commits of the code and the commands that regenerate the row. --folder shows the
+    verdicts on your own methods and in your own frontiers.
 
     \b
     sketchbench show S2
     sketchbench show S2 srht --scale quick
     sketchbench show S2 mysketch --folder mine
     """
-    known = {path.stem: path for path in (CONF / "claim").glob("*.yaml")}
-    (statement,) = read_claims([known[choose("claim", claim, sorted(known))]])
+    choose("claim", claim, claim_ids(CONF))
+    (statement,) = (one for one in read_claims(claim_files(CONF, claim)) if one.id == claim)
     places = [_reports(name, folder) for name in ([scale] if scale else SCALES)]
     places += transfer.places(folder) if folder and not scale else []
     rows = {place: _rows(place, statement) for place in places if (place.reports / "claims.csv").is_file()}
     if not rows:
-        again = f"sketchbench results --config scale={places[0].name}{commands.own(folder)}"
-        raise FileNotFoundError(f"{places[0].reports / 'claims.csv'} is not there; run {again} first")
+        again = f"sketchbench results --scale {places[0].name}{commands.own(folder)}"
+        raise FileNotFoundError(f"{places[0].reports / 'claims.csv'} does not exist; run {again} first")
     if method:
         choose("method", method, {row["method"]: row for own in rows.values() for row in own if row["method"]})
     print("\n".join(_heading(statement)))
     if statement.on_times and not any(rows.values()):
         again = f"sketchbench results --studies {','.join(statement.studies)}"
-        print(f"\nA claim on times, which differ from machine to machine; this machine has none yet: run {again}")
+        print(f"\nTimes differ between machines, and this machine has none yet: run {again}")
     for place, verdicts in rows.items():
         width = max((len(row["label"]) for row in verdicts), default=0)
         for row in [row for row in verdicts if method in (None, row["method"])]:
@@ -78,13 +79,13 @@ def command(claim: str, method: str | None, scale: str | None, folder: Path | No
 
 
 def _reports(scale: str, folder: Path | None) -> Scale:
-    """The reports of a scale: in the user's folder, or else in the current one, or else the published ones."""
+    """The reports of a scale: those in the user's folder, in the current folder, or the published reports."""
     place = Path(places_of(scale, folder, apart=False).reports)
     return Scale(scale, place if folder else reports(place))
 
 
 def _rows(scale: Scale, claim: Claim) -> list[Row]:
-    """The verdicts on a claim; of one on times those of this machine, where it has any."""
+    """The verdicts on a claim; for a claim on times, the verdicts of this machine if it has any."""
     verdicts = read_outcomes(scale)
     times = scale.reports / seal.UNSEALED
     if claim.on_times and times.is_file():
@@ -98,7 +99,7 @@ def _heading(claim: Claim) -> Iterator[str]:
     yield from _wrapped(claim.statement)
     yield ""
     for check in claim.checks:
-        yield from _wrapped(f"Measured: {name_of(check)}. It holds where {WORDS[check.criterion][1]}.")
+        yield from _wrapped(f"Measured: {name_of(check)}. It holds if {WORDS[check.criterion][1]}.")
     yield from _wrapped(f"Data: {claim.dataset}. Studies: {', '.join(claim.studies)}.")
     if claim.reason:
         yield from _wrapped(f"Why: {claim.reason}")
@@ -116,9 +117,9 @@ def _row(claim: Claim, scale: Scale, row: Row, width: int) -> Iterator[str]:
 
 
 def _predicted(claim: Claim, scale: Scale, row: Row) -> str:
-    """What was predicted, and when."""
+    """The prediction and its day."""
     if row["predicted"] == ANY:
-        return "a time, of which nothing is predicted"
+        return "a time, without a prediction"
     day = "" if row["predicted"] == NOTHING else claim.at(scale.name).day(row["method"])
     return f"predicted: {row['predicted']}{f', on {day}' if day else ''}"
 
@@ -146,13 +147,13 @@ def _control(kind: str, control: NegativeControl | None, row: Row) -> str:
     if control is None:
         return "none yet"
     if control.reason:
-        return f"none can be; {control.reason}"
+        return f"no control is possible; {control.reason}"
     numbers = page.measured(row, kind)
     return f"{row[kind]}: {row[f'{kind}_verdict']}{f' ({numbers})' if numbers else ''}"
 
 
 def draw_interval(statistic: float, low: float, high: float, bound: float) -> str:
-    """Draw an interval `├─●─┤` with its statistic, and the bound `┃`, on an axis that holds all of them.
+    """Draw an interval `├─●─┤`, its statistic and the bound `┃` on one axis.
 
     >>> draw_interval(1.0, 0.5, 1.5, 2.0).strip()
     '├───────────────●──────────────┤               ┃'
@@ -174,32 +175,32 @@ def draw_interval(statistic: float, low: float, high: float, bound: float) -> st
 
 
 def _origin(claim: Claim, scale: Scale, row: Row, folder: Path | None) -> Iterator[str]:
-    """Where a row comes from, and what makes it again."""
+    """The commits and settings of a row, and the commands that regenerate it."""
     tables = scale.reports / "tables"
     commits = commits_behind(claim, row["method"], tables) or last_commit(scale.reports / "claims.csv")
     yield f"made by: {dated(commits)}{f'; {row[CODE]}' if row[CODE] else ''}"
     settings: dict[str, dict[str, str]] = {}
     for study in claim.studies:
         if (table := tables / f"{study}.csv").is_file():
-            settings[study] = dict(seal.read(seal.beside(table)).settings)
+            settings[study] = dict(seal.read(table).settings)
             yield f"with: {study}: {made_with(table)}"
     yield "again:"
     if scale.name not in SCALES:
         yield f"  {transfer.command(scale)}"
         return
     roots = {name: value for study, own in settings.items() for name, value in _root(scale.name, study, own).items()}
-    yield f"  {commands.workflow(scale.name, claim.studies)}{commands.own(folder)}{_options(roots)}"
+    yield f"  {commands.workflow(scale.name, claim.studies)}{commands.own(folder)}{_settings(roots, ' --{} {}')}"
     if single := commands.single_run(CONF, scale.name, row):
-        own = _options(settings.get(row["study"], {}))
+        own = _settings(settings.get(row["study"], {}), " {}={}")
         yield f"  {single}{f' --folder {shlex.quote(str(folder))}' if folder else ''}{own}"
 
 
 def _root(scale: str, study: str, settings: Mapping[str, str]) -> dict[str, str]:
-    """The settings of the records of a study as those of a plan, to whose seed a study may add a number."""
+    """The plan's settings for the records of a study; the study may add a number to the plan's seed."""
     seed = settings.get("seed", "")
     added = commands.read_once(CONF, study, scale).seed if seed.isdigit() and study in study_names(CONF) else 0
     return {**settings, "seed": str(int(seed) - added)} if added else dict(settings)
 
 
-def _options(settings: Mapping[str, str]) -> str:
-    return "".join(f" {name}={value}" for name, value in sorted(settings.items(), reverse=True))
+def _settings(settings: Mapping[str, str], form: str) -> str:
+    return "".join(form.format(name, value) for name, value in sorted(settings.items(), reverse=True))

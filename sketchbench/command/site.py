@@ -1,4 +1,4 @@
-"""`sketchbench site`: the reports as a static site."""
+"""`sketchbench site`: write the reports as a static site."""
 
 from pathlib import Path
 
@@ -13,14 +13,14 @@ from sketchbench.report.site.build import build
 @click.option(
     "--target",
     type=click.Path(path_type=Path),
-    help="The folder of the site (default: reports/site, also of --folder).",
+    help="Directory of the site (default: reports/site, in --folder if given).",
 )
 @FOLDER
 def command(target: Path | None, folder: Path | None) -> None:
-    """Write the reports of the quick and of the paper scale as a static site.
+    """Write the reports of the quick and the paper scale as a static site.
 
-    It needs no server and no network: open index.html in a browser. With --folder the verdicts are those on your
-    methods, if there are any, and each of your frontiers has a page.
+    Open index.html in a browser; no server or network is needed. --folder shows the verdicts on your own methods, and
+    adds a page for each of your own frontiers.
 
     \b
     sketchbench site --target /tmp/site

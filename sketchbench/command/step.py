@@ -26,8 +26,8 @@ SCALE = click.option("--scale", type=OneOf(SCALES), default="quick", help="The s
 
 
 def check_report(path: Path) -> Path:
-    """Ask whether a report can be written here; one that is there has a seal beside it that names it."""
-    check_writable(path, lambda place: seal.read(seal.beside(place)).files[place.name])
+    """Check that a report can be written here: a file that is there must have a seal that names it."""
+    check_writable(path, lambda place: seal.read(place).files[place.name])
     return path
 
 
@@ -44,7 +44,7 @@ def command() -> None:
 
 def yaml_files(place: Path) -> list[Path]:
     """The YAML files of a folder, or a single one; FileNotFoundError where there are none."""
-    files = [place] if place.is_file() else sorted(place.glob("*.yaml"))
+    files = [place] if place.is_file() else sorted(place.rglob("*.yaml"))
     if not files:
         raise FileNotFoundError(f"{place} has no YAML files in it; name a folder such as conf/claim")
     return files
@@ -164,7 +164,7 @@ def judge_claims(
     from sketchbench.report.claim.judge import judge
 
     check_planned(code, code_of("claims"))
-    mistakes = sorted(errata.glob("*.yaml")) if errata else []  # there may be none
+    mistakes = sorted(errata.rglob("*.yaml")) if errata else []  # there may be none
     for line in judge(tables, yaml_files(claims), mistakes, facts, csv=csv, markdown=page):
         print(line, file=sys.stderr)
 

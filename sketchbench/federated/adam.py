@@ -8,19 +8,13 @@ from sketchbench.federated.double_blind import Weights
 
 DECAYS = 0.9, 0.999  # of the means of gradients and of their squares
 SMALL = 1e-8  # added to the root of the mean square
-HALF_PERIOD, LOWEST = 10, 0.01  # steps in which the rate falls to so small a share, and in which it rises again
+HALF_PERIOD, LOWEST = 10, 0.01  # steps in which the rate falls to this share, and in which it rises again
 
 
 class LocalAdam:
-    """Adam (Kingma and Ba 2015) whose learning rate falls from `rate` to a hundredth of it along a cosine in ten steps,
-    and rises again in the next ten: with the rate 1e-3 as in MengjiaoZhang/DBCL, Client.py.
-
-    It works entry by entry and keeps signs, so that its steps for Γ, times Sᵀ, are those that it takes for Γ Sᵀ where
-    every row of S has one entry, 1 or -1.
-
-    Arguments:
-        rate: the largest learning rate, that of the first step.
-    """
+    """Adam (Kingma and Ba 2015) with a rate that falls along a cosine to a hundredth in ten steps, and rises again in
+    ten. With `rate` 1e-3 it is the optimiser of MengjiaoZhang/DBCL, Client.py. It works entry by entry and keeps signs.
+    So its steps for Γ, times Sᵀ, equal its steps for Γ Sᵀ if every row of S has one entry, 1 or -1."""
 
     def __init__(self, rate: float) -> None:
         self._rate, self._taken = rate, 0
@@ -28,7 +22,7 @@ class LocalAdam:
         self._squares: Weights = {}
 
     def steps(self, gradients: Weights) -> Weights:
-        """What to subtract from each parameter, given its gradient; moves on by one step."""
+        """Return the amount to subtract from each parameter, given its gradient; count one step."""
         share = LOWEST + (1 - LOWEST) * (1 + math.cos(math.pi * self._taken / HALF_PERIOD)) / 2
         self._taken += 1
         mean_left, square_left = (1 - decay**self._taken for decay in DECAYS)

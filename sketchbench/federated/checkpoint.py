@@ -1,4 +1,4 @@
-"""Checkpoints: the state of a training on disk, from which a stopped training goes on."""
+"""Checkpoints: the state of a training on disk, from which a stopped training resumes."""
 
 import fcntl
 import functools
@@ -25,13 +25,13 @@ SECONDS_BETWEEN_TRIES = 0.5  # to lock a folder
 
 
 def path_of(folder: str, *parts: Any) -> Path:
-    """The path of a training's checkpoint, whose name is a hash of the parts that identify the training."""
+    """The path of a training's checkpoint; its name is a hash of the parts that identify the training."""
     text = repr([describe(part) for part in parts])
     return Path(folder) / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.pt"
 
 
 def describe(value: Any) -> str:
-    """The repr of a value; functions by module and name, as their repr differs from process to process.
+    """Return the repr of a value; functions appear by module and name, because their repr differs between processes.
 
     >>> describe(functools.partial(describe, value=3))
     "sketchbench.federated.checkpoint.describe[]{'value': '3'}"
@@ -45,10 +45,8 @@ def describe(value: Any) -> str:
 
 
 def save(path: Path, content: dict[str, Any]) -> None:
-    """Write numbers, texts, lists, dictionaries and tensors atomically, with a checksum.
-
-    Raises FileError (an OSError) where the file can't be written.
-    """
+    """Write numbers, strings, lists, dictionaries and tensors atomically, with a checksum. Raises FileError (an
+    OSError) if the file can't be written."""
     buffer = io.BytesIO()
     torch.save(content, buffer)
     stored = buffer.getvalue()
@@ -56,13 +54,9 @@ def save(path: Path, content: dict[str, Any]) -> None:
 
 
 def load(path: Path) -> dict[str, Any] | None:
-    """The content of a checkpoint, or None if there is no usable one, so that the training starts anew.
-
-    A damaged checkpoint, or one of another training under this name, is renamed, and the log says so. No code in the
-    file is run.
-
-    Raises FileError (an OSError) if a file can't be renamed.
-    """
+    """Return the content of a checkpoint, or None if no usable one exists, so that the training starts anew. A damaged
+    checkpoint, or another training's under this name, is renamed, and the log says so. No code in the file is run.
+    Raises FileError (an OSError) if a file can't be renamed."""
     lines = clear(path)
     if path.is_file():
         try:
@@ -79,9 +73,9 @@ def load(path: Path) -> dict[str, Any] | None:
 def lock_folder(folder: Path, course: Course) -> Iterator[None]:
     """Lock a folder of checkpoints against other processes while its trainings run.
 
-    Trials that tune share a folder: the first process trains with every learning rate, and the others wait and find its
-    checkpoints; the log says for which process. On a file system without locks of folders, such as some network ones,
-    each process does the work.
+    Trials that tune share a folder: the first process trains with every learning rate; the others wait, and find its
+    checkpoints. The log names the process that holds the lock. On a file system without locks of folders, such as some
+    network file systems, each process does the work.
 
     Raises:
         Unfinished: if the time limit of the course passes while waiting.
@@ -117,7 +111,7 @@ def _try_lock(number: int) -> bool:
 
 
 def _holder(number: int) -> str:
-    """The process that holds the lock of an open folder, as the kernel lists it; `another process` where it doesn't."""
+    """The process that holds the lock of an open folder, if the kernel lists it; else `another process`."""
     place = os.fstat(number)
     about = f"{os.major(place.st_dev):02x}:{os.minor(place.st_dev):02x}:{place.st_ino}"
     with suppress(OSError):
@@ -128,19 +122,14 @@ def _holder(number: int) -> str:
 
 
 def verify(path: Path) -> tuple[bytes, int]:
-    """The bytes of a checkpoint, and the number of rounds that its training has made (0 for one of a trial's values).
-
-    Raises:
-        ValueError: for a file that is damaged, or no checkpoint.
-        OSError: for a file that can't be read.
-    """
+    """Return the bytes of a checkpoint, and the number of its training's rounds (0 for a trial's values). Raises
+    ValueError for a file that is damaged or no checkpoint, and OSError for a file that can't be read."""
     content = _read(path)
     return path.read_bytes(), int(content.get("t", 0))
 
 
 def _heading(path: Path, stored: bytes) -> bytes:
-    """The first line of a checkpoint: its file name, the number of bytes that follow, and a checksum of both and of
-    these bytes."""
+    """The first line of a checkpoint: its file name, the number of following bytes, and a checksum of all these."""
     about = f"{MAGIC} {path.name} {len(stored)}"
     return f"{about} {hashlib.sha256(about.encode() + stored).hexdigest()}\n".encode()
 
@@ -151,7 +140,7 @@ def _read(path: Path) -> dict[str, Any]:
         line = file.readline(LONGEST)
         words = line.decode("utf-8", "replace").split(" ")
         if not line.startswith(MAGIC.encode()) or words[-2] != str(path.stat().st_size - len(line)):
-            raise ValueError("it is no checkpoint, or an incomplete one")
+            raise ValueError("not a checkpoint, or incomplete")
         stored = file.read()
     if line != _heading(path, stored):
         raise ValueError("it was changed, or belongs to another training")

@@ -26,21 +26,15 @@ from sketchbench.learning.model.precision import Precision
 from sketchbench.learning.objective.network import Inputs, Network
 from sketchbench.sketch.operator import Sketch
 
-LOST = 10.0  # a training has diverged when its loss exceeds that at the start by this factor
+LOST = 10.0  # factor over the loss at the start beyond which a training has diverged
 
 
 @dataclass(frozen=True)
 class Compression(Checked):
-    """How gradients are compressed.
+    """The compression of gradients. `feedback`, `momentum`: as for `CompressedSensingSGD`."""
 
-    Arguments:
-        arms: the compressions d/b by case; the cases are `fiht` and `count_sketch`.
-        k: the number of entries of a step.
-        feedback, momentum: as for `CompressedSensingSGD`.
-    """
-
-    arms: dict[str, list[Positive]]
-    k: Count
+    arms: dict[str, list[Positive]]  # the compressions d/b by case; the cases are `fiht` and `count_sketch`
+    k: Count  # the number of entries of a step
     feedback: Feedback
     momentum: Momentum
 
@@ -52,11 +46,11 @@ class Compression(Checked):
 
 @dataclass(frozen=True)
 class CompressedProcedure(Procedure):
-    """How a network is trained from compressed gradients, whatever the learning rate.
+    """The training of a network from compressed gradients, for any learning rate.
 
     Arguments:
         batch, participation, inputs, precision: as for `Network`.
-        augmented: whether every training image is flipped and turned once, before clients get them.
+        augmented: whether every training image is flipped and turned once, before clients get it.
     """
 
     batch: Count
@@ -74,39 +68,28 @@ class CompressedExperiment(Experiment[ServerState]):
 
     `loss`, `train_accuracy`: on training samples;
     `accuracy`: on test samples;
-    `memory`, from round 1 on: ‖ε‖/(η‖z̄‖), the norm of the server's memory over that of the mean message times the
-    rate.
+    `memory`, from round 1 on: ‖ε‖/(η‖z̄‖), the norm of the server's memory over the rate times the mean message's norm.
 
-    A training has diverged, and ends, when a gradient or loss is not finite, or the loss is ten times that at the
-    start: the memory of error feedback only grows from there.
+    A training has diverged, and ends, when a gradient or loss is not finite, or the loss is ten times the first loss:
+    the memory of error feedback only grows from there.
 
-    Arguments:
-        kernels: backend of the sketches.
-        seed: root of all randomness of this training.
-        data: the samples; training samples are augmented already.
-        judged: the training and test samples that loss and accuracies are computed on.
-        images: the most samples of either, the same in all rounds; None for all.
-        partition: deals the training samples out to the clients.
-        model: makes the network; a config of conf/model.
-        procedure, compression, arm: how the network is trained, and its gradients compressed.
-        rate: the learning rate η.
+    `procedure`, `compression`, `arm`: the training, and its compression of gradients.
     """
 
-    kernels: Kernels
-    seed: int
-    data: Dataset
-    judged: tuple[Split, Split]
-    images: Count | None
-    partition: MakeParts
-    model: MakeModel
+    kernels: Kernels  # backend of the sketches
+    seed: int  # root of all randomness of this training
+    data: Dataset  # the samples; training samples are augmented already
+    judged: tuple[Split, Split]  # the training and test samples for loss and accuracies
+    images: Count | None  # the most samples of either, the same in all rounds; None for all
+    partition: MakeParts  # deals the training samples out to the clients
+    model: MakeModel  # makes the network; a config of conf/model
     procedure: CompressedProcedure
     compression: Compression
     arm: CompressionArm
-    rate: Positive
+    rate: Positive  # the learning rate η
 
     @cached_property
     def network(self) -> Network:
-        """The network on the clients' samples."""
         return Network(
             self.kernels,
             self.seed,
@@ -121,7 +104,6 @@ class CompressedExperiment(Experiment[ServerState]):
 
     @cached_property
     def _samples(self) -> tuple[Samples, Samples]:
-        """The training and test samples that the network is evaluated on."""
         train, test = (self.network.samples(*self._subset(split)) for split in self.judged)
         return train, test
 
@@ -176,7 +158,6 @@ class CompressedExperiment(Experiment[ServerState]):
 
 
 def _norm(vectors: Array, kernels: Kernels) -> float:
-    """The norm of the single vector in an array (1, b)."""
     return float(np.linalg.norm(kernels.to_numpy(vectors[0])))
 
 
@@ -185,7 +166,7 @@ def _tensors(arrays: Sequence[Array], kernels: Kernels) -> list[Tensor]:
 
 
 def _unpack(packed: list[Any], kernels: Kernels) -> ServerState:
-    """The state that `CompressedExperiment._pack` packed."""
+    """Undo `CompressedExperiment._pack`."""
     t, *vectors, sent, up, down = packed
     w, error, received = (kernels.asarray(part.numpy()) for part in vectors)
     exchanged = None if sent is None else Sent(*(kernels.asarray(part.numpy()) for part in sent))

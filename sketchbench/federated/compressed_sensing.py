@@ -38,10 +38,9 @@ class ServerState(NamedTuple):
     """The server after t = 0, 1, ..., T rounds, in T_r trials.
 
     Arguments:
-        t: the number of rounds.
         w: (T_r, d), the weights (x in the paper).
         error: (T_r, b), the server's memory ε for the next round.
-        received: (T_r, b), the mean of the messages as they arrived, plus momentum times the last one.
+        received: (T_r, b), the mean of the received messages, plus momentum times the last one.
         sent: the exchange of the last round; None at t = 0.
         bytes_up, bytes_down: bytes sent and received so far by a client that takes part in every round.
     """
@@ -57,15 +56,15 @@ class ServerState(NamedTuple):
 
 @dataclass(frozen=True)
 class CompressedSensingSGD(Checked):
-    """Clients send sketches of their stochastic gradients; the server recovers a sparse step from
-    z = `rate` * mean + ε, sends it to all, and keeps ε.
+    """SGD from sketches of the clients' stochastic gradients. The server recovers a sparse step from z = `rate` * mean
+    + ε, sends it to all, and keeps ε.
 
     Arguments:
         recovery: of the step.
         rate: the learning rate η.
         channel_noise: standard deviation W of the normal noise in every entry of the mean message.
-        feedback: the server's memory: `subtract` keeps ε = z - ΦΔ; `zero` keeps z except in the cells where ΦΔ is not
-            0, as FetchSGD does with a CountSketch; `none` keeps nothing.
+        feedback: the server's memory: `subtract` keeps ε = z - ΦΔ; `zero` keeps z except in cells with nonzero ΦΔ, as
+            FetchSGD does with a CountSketch; `none` keeps nothing.
         momentum: the factor of the last mean message that the server adds to the next.
         clients: `each` sketches every client's gradient, as in the protocol; `mean` sketches their mean, N times faster
             and the same except for rounding, because the sketch is linear and serves all clients.
@@ -90,10 +89,10 @@ class CompressedSensingSGD(Checked):
         start: Array | None = None,
         after: ServerState | None = None,
     ) -> Iterator[ServerState]:
-        """Run independent trials, all with one operator.
+        """Return the states after 0 to T rounds of independent trials, all with one operator.
 
-        Trials differ in the noise of gradients and channel. That noise depends on the seed and the round only, so that
-        two algorithms with the same seed meet the same noise. O(trials clients d) memory; with clients=mean O(trials
+        Trials differ in the noise of gradients and channel. The noise depends on the seed and the round only, so that
+        two algorithms with the same seed meet the same noise. Memory: O(trials clients d); with clients=mean O(trials
         d).
 
         Arguments:
@@ -102,16 +101,12 @@ class CompressedSensingSGD(Checked):
             seed: of the noise.
             trials: T_r.
             rounds: T.
-            start: weights of each trial at t = 0, (T_r, d); None for those of the objective.
-            after: a state of an earlier run to go on from, which is returned first. The states are the same as those of
-                a run that was not stopped.
-
-        Returns:
-            The states after 0 to T rounds.
+            start: weights of each trial at t = 0, (T_r, d); None for the objective's.
+            after: a state of an earlier run to resume from, returned first; the states equal an unstopped run's.
 
         Raises:
             ValueError: if the sizes of sketch and objective differ, the objective starts from no finite weights, or
-                `after` is a state of other sizes or after the last round.
+                `after` has other sizes or is after the last round.
             TypeError: for feedback=zero with a sketch that has no cells.
         """
         check_objective(objective, sketch.d)
@@ -137,14 +132,12 @@ class CompressedSensingSGD(Checked):
     def _rounds(
         self, objective: Problem, sketch: Sketch, seed: int, rounds: int, at: ServerState
     ) -> Iterator[ServerState]:
-        """The states of `run`, from a state on."""
         yield at
         for _ in range(at.t, rounds):
             at = self._next(objective, sketch, seed, at)
             yield at
 
     def _next(self, objective: Problem, sketch: Sketch, seed: int, at: ServerState) -> ServerState:
-        """The state one round later."""
         kernels = objective.kernels
         gradient, message, size = self._messages(objective, sketch, at.w, seed, at.t)
         fresh = kernels.xp.zeros_like(message)
@@ -156,7 +149,7 @@ class CompressedSensingSGD(Checked):
     def serve(
         self, sketch: Sketch, at: ServerState, gradient: Array, message: Array, fresh: Array, size: int
     ) -> ServerState:
-        """The server's part of a round: the state after it.
+        """Return the state after the server's part of a round.
 
         Arguments:
             sketch: the operator of all trials, or the stack of each trial's.
@@ -192,7 +185,6 @@ class CompressedSensingSGD(Checked):
         return gradients.mean(axis=1), messages.mean(axis=1), messages[0, 0].nbytes
 
     def _next_memory(self, sketch: Sketch, z: Array, step: Array) -> Array:
-        """The server's memory ε after a step."""
         if self.feedback == "none":
             return 0 * z
         recovered = sketch.sketch(step, check_finite=False)
@@ -203,14 +195,14 @@ MakeSGD = Callable[..., CompressedSensingSGD]  # from a task's config, called wi
 
 
 def sparse_nbytes(step: Array) -> int:
-    """Bytes of a step (d,) as it is sent: its nonzeros with their places, or all entries if that is less."""
+    """Bytes of a sent step (d,): its nonzeros with their places, or all entries if that is less."""
     place = 4 if len(step) <= 2**31 else 8  # bytes of an int32 or int64
     return min(int((step != 0).sum()) * (place + step.itemsize), step.nbytes)
 
 
 class LemmaVectors(NamedTuple):
-    """The vectors of tang2021 Lemma 1 in a round, each (T_r, d): the server recovers from a sketch of p, and its memory
-    after the round is a sketch of e."""
+    """The vectors of tang2021 Lemma 1 in a round, each (T_r, d): the server recovers from a sketch of p, and keeps a
+    sketch of e as its memory."""
 
     p: Array
     e: Array
@@ -219,11 +211,8 @@ class LemmaVectors(NamedTuple):
 def track(
     states: Iterator[ServerState], algorithm: CompressedSensingSGD, sketch: Sketch
 ) -> Iterator[tuple[ServerState, LemmaVectors | None]]:
-    """Each state with the vectors p and e of its last round, by the recursion of tang2021 Lemma 1; None at t = 0.
-
-    The vectors are computed from the clients' mean gradient, which the server does not know. With a noisy channel each
-    round takes one desketch.
-    """
+    """Yield each state with the vectors p and e of its last round, by the recursion of tang2021 Lemma 1; None at t = 0.
+    They need the clients' mean gradient, which the server does not know. A noisy channel costs one desketch a round."""
     e: Array = 0.0
     for at in states:
         if at.sent is None:

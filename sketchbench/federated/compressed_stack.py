@@ -1,4 +1,4 @@
-"""Trainings of small networks from compressed gradients, side by side: all trials and arms, round by round."""
+"""Stacked trainings of small networks from compressed gradients: all trials and arms, round by round."""
 
 import logging
 from collections.abc import Sequence
@@ -16,22 +16,17 @@ from sketchbench.learning.objective.stacked import Batches
 from sketchbench.sketch.operator import Sketch
 
 log = logging.getLogger(__name__)
-LARGEST = 2**14  # weights of a network whose rounds take longer to call than to compute
+LARGEST = 2**14  # most weights of a network whose rounds take longer to call than to compute
 
 
 def can_stack(experiment: CompressedExperiment) -> bool:
-    """Whether `train_stack` takes experiments of this kind: with a perceptron of at most LARGEST weights."""
+    """Return whether `train_stack` takes such experiments: perceptrons of at most LARGEST weights."""
     return experiment.network.stacks and experiment.network.d <= LARGEST
 
 
 def train_stack(trials: Sequence[CompressedExperiment], arms: Sequence[CompressionArm]) -> list[list[Curve]]:
-    """Run experiments side by side, without checkpoints: for each arm the trials' curves, which are those of
-    `Experiment.run` bit for bit.
-
-    Arguments:
-        trials: experiments that differ in nothing but seed and name.
-        arms: of each of them, in place of its own.
-    """
+    """Run experiments side by side, without checkpoints; return each arm's curves, equal to `Experiment.run` bit for
+    bit. The `trials` are experiments that differ in seed and name only; each of the `arms` replaces theirs."""
     stacks = [_Stack(trials, arm) for arm in arms]
     for t in range(trials[0].rounds):
         live = sorted({trial for stack in stacks for trial in stack.live})
@@ -69,7 +64,7 @@ class _Stack:
         self._evaluate()
 
     def advance(self, batches: Sequence[Batches], mine: NDArray[np.bool_]) -> None:
-        """Go on by a round, with the batches of all live trainings, of which `mine` are the live ones of this arm."""
+        """Run a round with the batches of all live trainings; `mine` marks this arm's."""
         network, kernels = self.trials[0].network, self._sketch.kernels
         if not mine.all():
             batches = [Batches(*(part[mine] for part in pool)) for pool in batches]
@@ -89,7 +84,7 @@ class _Stack:
         self._evaluate()
 
     def _evaluate(self) -> None:
-        """Evaluate the trainings where that is due; those that have diverged end."""
+        """Evaluate the trainings if this is due; end diverged trainings."""
         if self._at.t not in (self.trials[0].evaluated or [self._at.t]):
             return
         ended = np.zeros(len(self.live), dtype=bool)
@@ -104,7 +99,6 @@ class _Stack:
             self._end(ended)
 
     def _end(self, ended: NDArray[np.bool_]) -> None:
-        """End the trainings of this mask, which have diverged."""
         for trial in np.array(self.live)[ended]:
             self.curves[trial].diverged = self._at.t
         self.live = np.array(self.live)[~ended].tolist()
@@ -113,7 +107,7 @@ class _Stack:
 
 
 def _rows(at: ServerState, mask: NDArray[np.bool_], down: int) -> ServerState:
-    """The state of some trials, each of which has received so many bytes."""
+    """The state of some trials; each has received `down` bytes."""
     w, error, received = (part[mask] for part in (at.w, at.error, at.received))
     sent = at.sent and Sent(*(part[mask] for part in at.sent))
     return ServerState(at.t, w, error, received, sent, at.bytes_up, down)

@@ -12,7 +12,7 @@ from sketchbench.sketch.recovery.recovery import Recovery
 from sketchbench.sketch.sparse import BlockSparseEmbedding
 from sketchbench.sketch.transform import SubsampledHadamard
 
-TABLE_ROWS = 5  # of a CountSketch (tang2021 Appendix C.2)
+TABLE_ROWS = 5  # rows of a CountSketch (tang2021 Appendix C.2)
 COMPRESSING = ("fiht", "count_sketch")  # the cases of an arm that compresses
 
 
@@ -27,7 +27,7 @@ UNCOMPRESSED = CompressionArm("uncompressed", 1.0)
 
 
 class FeedbackCompressor(NamedTuple):
-    """The server's recovery, and the family that the operator is drawn from."""
+    """The server's recovery, and the family from which the operator is drawn."""
 
     recovery: Recovery
     family: Family
@@ -58,12 +58,8 @@ def check_case(case: str) -> None:
 
 @checked
 def compressor_of(arm: CompressionArm, d: Count, k: Count) -> FeedbackCompressor:
-    """The compressor of an arm, for d weights and steps of k entries.
-
-    Raises:
-        ValueError: for a case that is not among COMPRESSING, other than UNCOMPRESSED, or a size or compression that is
-            not positive.
-    """
+    """The compressor of an arm, for d weights and steps of k entries. Raises ValueError for a size or compression that
+    is not positive, or a case outside COMPRESSING and UNCOMPRESSED."""
     if arm == UNCOMPRESSED:
         return no_compression(d)
     check_case(arm.case)

@@ -1,4 +1,4 @@
-"""What must hold before a training starts; each training checks it once."""
+"""Conditions that each training checks once, before it starts."""
 
 import numpy as np
 
@@ -8,11 +8,7 @@ from sketchbench.measure.numbers import check_finite
 
 
 def check_objective(objective: Problem, d: int) -> None:
-    """Check that an objective fits sketches of vectors of d entries, and starts from finite weights.
-
-    Raises:
-        ValueError: if not.
-    """
+    """Raise ValueError unless an objective fits sketches of vectors of d entries, and starts from finite weights."""
     if d != objective.d:
         raise ValueError(f"the sketch's d={d} must be the objective's, {objective.d}")
     check_array("the objective's start", objective.start, np.float64, "d")

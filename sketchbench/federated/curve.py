@@ -8,7 +8,7 @@ import numpy as np
 
 @dataclass
 class Curve:
-    """Measurements of one training by round, which `federated.experiment` adds as the training goes on.
+    """Measurements of one training by round, which `federated.experiment` adds during the training.
 
     Arguments:
         parameters: number of weights of the network.
@@ -16,7 +16,7 @@ class Curve:
         bytes_up, bytes_down: bytes sent and received until each round; the experiment says by which clients.
         roc: for two classes, the true positive rates after the last round, at the rates `FALSE_POSITIVES`.
         broadcasts, replies: bytes of every message in order, if the experiment counts them.
-        diverged: the last round before the training diverged; None for one that has not.
+        diverged: the last round before the training diverged; None if it has not.
     """
 
     parameters: int = 0
@@ -30,7 +30,7 @@ class Curve:
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> "Curve":
-        """The curve that `to_dict` turned into this dictionary."""
+        """Undo `to_dict`."""
         series = {name: dict(pairs) for name, pairs in content["values"].items()}
         sent = {name: dict(content[name]) for name in ("bytes_up", "bytes_down")}
         return cls(**{**content, "values": series, **sent})
@@ -59,7 +59,7 @@ class Curve:
         return {quantity: series[last] for quantity, series in self.values.items() if last in series}
 
     def round_reaching(self, target: float) -> int | None:
-        """The first evaluated round whose accuracy is at least the target; None if there is none."""
+        """The first evaluated round with an accuracy of at least the target; None if no round reaches it."""
         return next((t for t, accuracy in self.values["accuracy"].items() if accuracy >= target), None)
 
     def mean_from(self, quantity: str, first: float) -> float:

@@ -14,40 +14,28 @@ Vectors = NDArray[np.float64]
 
 
 class Talk(NamedTuple):
-    """The state after t = 0, 1, ... rounds.
-
-    Attributes:
-        t: the number of rounds.
-        means: every node's estimate of the mean, (N, b).
-        bytes: bytes that all nodes together have sent so far.
-    """
+    """The state after t = 0, 1, ... rounds."""
 
     t: int
-    means: Vectors
-    bytes: int
+    means: Vectors  # every node's estimate of the mean, (N, b)
+    bytes: int  # bytes that all nodes together have sent so far
 
 
 def average_by_relaying(graph: nx.Graph, messages: Vectors) -> Iterator[Talk]:
-    """Average by relaying: a node passes each message on to all its neighbours in the round after it first received it.
-    Its estimate is the mean of the messages that it has received.
+    """Average by relaying: yield the state after each round until no node receives a new message. O(N² b) a round.
 
-    O(N² b) a round.
+    A node passes each message on to all its neighbours in the round after it first received it. Its estimate is the
+    mean of its received messages. Raises ValueError for a graph with loops, directions or in pieces, or another number
+    of messages than nodes.
 
     Arguments:
-        graph: connected, undirected, without loops, of N nodes; weights of edges count for nothing.
+        graph: connected, undirected, without loops, of N nodes; weights of edges are ignored.
         messages: float64 (N, b), finite, the nodes' own messages, in the order of the nodes.
-
-    Returns:
-        The state after each round, until no node receives a new message.
-
-    Raises:
-        ValueError: for a graph with loops, directions or in pieces, or another number of messages than nodes.
     """
     return _relay(_adjacency(graph, messages), messages)
 
 
 def _relay(adjacency: NDArray[np.bool_], messages: Vectors) -> Iterator[Talk]:
-    """The states of `average_by_relaying`."""
     known = np.eye(len(messages), dtype=bool)
     new, t, sent = known, 0, 0
     while new.any():
@@ -60,16 +48,13 @@ def _relay(adjacency: NDArray[np.bool_], messages: Vectors) -> Iterator[Talk]:
 
 
 def average_by_gossip(graph: nx.Graph, messages: Vectors) -> Iterator[Talk]:
-    """Average by gossip: in each round a node replaces its estimate by a weighted mean of its own and its neighbours'
-    estimates, with Metropolis weights. The estimates approach the mean, and never reach it.
-
-    Arguments and errors are those of `average_by_relaying`; the rounds never end. O(N² b) a round.
-    """
+    """Average by gossip: in each round a node replaces its estimate by a weighted mean of its own and its neighbours'.
+    The weights are Metropolis weights. The estimates approach the mean, and never reach it; the rounds never end.
+    Arguments and errors are those of `average_by_relaying`. O(N² b) a round."""
     return _gossip(_adjacency(graph, messages), messages)
 
 
 def _gossip(adjacency: NDArray[np.bool_], messages: Vectors) -> Iterator[Talk]:
-    """The states of `average_by_gossip`."""
     degrees = adjacency.sum(axis=1)
     weights = adjacency / (1.0 + np.maximum(degrees, degrees[:, None]))
     np.fill_diagonal(weights, 1 - weights.sum(axis=1))
@@ -92,7 +77,7 @@ def _adjacency(graph: nx.Graph, messages: Vectors) -> NDArray[np.bool_]:
     if graph.is_directed():
         raise ValueError("the graph has directions, and both nodes of an edge send; make it undirected")
     if not nx.is_connected(graph):
-        raise ValueError("the graph is in pieces, whose nodes can never agree; connect them")
+        raise ValueError("the graph is in pieces that can never agree; connect them")
     if nx.number_of_selfloops(graph):
         raise ValueError("the graph has loops, edges from a node to itself; remove them")
     return nx.to_numpy_array(graph, weight=None).astype(bool)

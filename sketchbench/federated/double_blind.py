@@ -1,8 +1,8 @@
-"""Double-blind collaborative learning (zhang2021 §4.2): the messages of server and clients, and how each uses them.
+"""Double-blind collaborative learning (zhang2021 §4.2): the messages of server and clients, and their use.
 
-The server alone knows the weights W of sketched layers. It sends W̃ = W S and the key that S is drawn from; a client
-answers with Γ, and the server applies Γ Sᵀ. The parameters of all other layers are sent as they are, so that with a
-model without sketched layers this is plain federated learning.
+Only the server knows the weights W of sketched layers. It sends W̃ = W S and the key of S; a client answers with Γ, and
+the server applies Γ Sᵀ. The parameters of all other layers are sent unchanged. So a model without sketched layers gives
+plain federated learning.
 """
 
 import math
@@ -17,19 +17,19 @@ from sketchbench.compressor.message import KEY, WORD
 from sketchbench.kernels import Kernels
 from sketchbench.learning.model import autograd, classification, sketched
 
-Option = Literal["I", "II"]  # of a client's estimate of the weights
+Option = Literal["I", "II"]  # option of a client's estimate of the weights
 OPTIONS: tuple[Option, ...] = get_args(Option)
-Weights = dict[str, Tensor]  # by the name of the parameter
-Shapes = dict[str, tuple[int, ...]]  # likewise
+Weights = dict[str, Tensor]  # by parameter name
+Shapes = dict[str, tuple[int, ...]]  # by parameter name
 
 
 @dataclass(frozen=True)
 class Broadcast:
-    """The server's message to the clients of a round: all that they see of the model.
+    """The server's message to the clients of a round: their whole view of the model.
 
     Arguments:
         key: 64 bits, from which S of every layer follows (`sketched.draw`).
-        weights: W̃ of sketched layers, (out, s), and the other parameters as they are.
+        weights: W̃ of sketched layers, (out, s), and the other parameters unchanged.
     """
 
     key: int
@@ -37,13 +37,12 @@ class Broadcast:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the message."""
         return KEY + _nbytes(self.weights)
 
 
 @dataclass(frozen=True)
 class BlindReply:
-    """A client's message: all that the server sees of its data.
+    """A client's message: the server's whole view of its data.
 
     Arguments:
         client: the number of the client.
@@ -63,7 +62,7 @@ class BlindReply:
 
 
 def message_shapes(model: nn.Module) -> Shapes:
-    """The shapes of the tensors of a message by parameter: (out, s) for sketched weights, all others as they are."""
+    """The shapes of a message's tensors by parameter: (out, s) for sketched weights, others unchanged."""
     shapes = {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
     for name, layer in sketched.layers(model):
         shapes[f"{name}.weight"] = (len(layer.weight), layer.family.b)
@@ -71,11 +70,7 @@ def message_shapes(model: nn.Module) -> Shapes:
 
 
 def check_twin(model: nn.Module, twin: nn.Module) -> None:
-    """Check that a client's model can hold the messages of the server's.
-
-    Raises:
-        ValueError: for a parameter of another shape, or that only one of them has.
-    """
+    """Raise ValueError if server's and client's model differ in a parameter, or in its shape in messages."""
     messages, parameters = message_shapes(model), _shapes(dict(twin.named_parameters()))
     _check_shapes("the twin", parameters, messages)
     _check_shapes("the model", messages, parameters)
@@ -86,7 +81,7 @@ def _shapes(tensors: Mapping[str, Tensor]) -> Shapes:
 
 
 def _check_shapes(what: str, shapes: Shapes, expected: Shapes) -> None:
-    """Raise ValueError unless there are all expected shapes; what else there is, nobody reads."""
+    """Raise ValueError unless all expected shapes are there; others are ignored."""
     for name, shape in expected.items():
         if shapes.get(name) != shape:
             raise ValueError(
@@ -96,8 +91,8 @@ def _check_shapes(what: str, shapes: Shapes, expected: Shapes) -> None:
 
 
 def reply_bytes(model: nn.Module) -> int:
-    """The bytes of a reply by the protocol: out · s words for every sketched layer, and one word for each entry of the
-    other parameters. A broadcast has a KEY more."""
+    """The bytes of a reply: out · s words for every sketched layer, one word for each entry of other parameters. A
+    broadcast has a KEY more."""
     return WORD * sum(math.prod(shape) for shape in message_shapes(model).values())
 
 
@@ -106,8 +101,7 @@ def _nbytes(tensors: Weights) -> int:
 
 
 def broadcast(model: nn.Module, key: int, kernels: Kernels) -> Broadcast:
-    """Draw the sketches of a round, and sketch the server's weights with them. The message shares no memory with the
-    model."""
+    """Draw the sketches of a round, and sketch the server's weights. The message shares no memory with the model."""
     sketched.draw(model, key, kernels)
     weights = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
     with torch.no_grad():
@@ -117,11 +111,7 @@ def broadcast(model: nn.Module, key: int, kernels: Kernels) -> Broadcast:
 
 
 def receive(twin: nn.Module, message: Broadcast, kernels: Kernels) -> None:
-    """Load a broadcast into a client's model `twin`, which `blind.make_blind` made.
-
-    Raises:
-        ValueError: for the message of another model.
-    """
+    """Load a broadcast into a client's `twin` of `blind.make_blind`. Raises ValueError for another model's message."""
     named = dict(twin.named_parameters())
     _check_shapes("the message", _shapes(message.weights), _shapes(named))
     sketched.draw(twin, message.key, kernels)
@@ -131,12 +121,9 @@ def receive(twin: nn.Module, message: Broadcast, kernels: Kernels) -> None:
 
 
 def aggregate(model: nn.Module, replies: Sequence[BlindReply]) -> None:
-    """Update the server's model: W ← W - Γ Sᵀ, with the mean Γ of the replies, weighted by their numbers of samples,
-    and the sketches that the model drew last.
-
-    Raises:
-        ValueError: without a reply, or for a reply that is about no samples, or to another model.
-    """
+    """Update the server's model: W ← W - Γ Sᵀ, with the replies' mean Γ, weighted by their numbers of samples. S are
+    the sketches that the model drew last. Raises ValueError without a reply, or for one about no samples or another
+    model."""
     if not replies:
         raise ValueError("replies: 0 must be at least one; let a client take part in every round")
     expected = message_shapes(model)
@@ -155,10 +142,8 @@ def aggregate(model: nn.Module, replies: Sequence[BlindReply]) -> None:
 
 
 def estimated_weights(twin: nn.Module, message: Broadcast, option: Option, kernels: Kernels) -> Weights:
-    """A client's estimate of the weights of sketched layers, (out, d) (zhang2021 §6.3).
-
-    The difference of the estimates of two rounds is its estimate of the update. Option II takes O(d s²) for each
-    layer, and the memory of its S.
+    """A client's estimate of the weights of sketched layers, (out, d) (zhang2021 §6.3). The difference of two rounds'
+    estimates is its estimate of the update. Option II takes O(d s²) for each layer, and the memory of its S.
 
     Arguments:
         twin: the client's model, which keeps the sketches of the message.
@@ -189,18 +174,15 @@ def respond(
     rate: float,
     named: Mapping[str, Tensor] | None = None,
 ) -> BlindReply:
-    """A client's reply after one gradient step on one batch (zhang2021 §4.2).
+    """A client's reply after one gradient step on one batch (zhang2021 §4.2). Raises ValueError for no images, another
+    number of labels, or a rate that is not positive and finite.
 
     Arguments:
         twin: the client's model, loaded by `receive`; it is not changed.
         client: the number of the client.
         images, labels: the batch, (N, channels, height, width) and (N,).
         rate: the learning rate.
-        named: the parameters of the twin by name, if known; looking them up takes as long as a small network's
-            gradient.
-
-    Raises:
-        ValueError: for no images, another number of labels, or a rate that is not positive and finite.
+        named: the twin's parameters by name, if known; looking them up takes as long as a small network's gradient.
     """
     if not len(labels) or len(images) != len(labels):
         raise ValueError(f"client {client}: {len(images)} images and {len(labels)} labels must be equally many, not 0")

@@ -1,4 +1,4 @@
-"""One training from start to end, evaluated as it goes on, and resumed from its checkpoint if it was stopped."""
+"""One training from start to end, evaluated on the way, and resumed from its checkpoint if it was stopped."""
 
 import logging
 import math
@@ -15,7 +15,7 @@ from sketchbench.federated import checkpoint
 from sketchbench.federated.curve import Curve
 
 log = logging.getLogger(__name__)
-SECONDS_BETWEEN = 60.0  # from one checkpoint of a training to the next
+SECONDS_BETWEEN = 60.0  # between two checkpoints of a training
 SECONDS_BETWEEN_LINES = 2.0
 
 
@@ -31,18 +31,16 @@ State = TypeVar("State", bound=HasRound)
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment(Checked, ABC, Generic[State]):
-    """A training, and the rounds in which it is evaluated. A training that was stopped and resumed has the same curve
-    as one that was not.
-
-    A new kind of training implements `_identity`, `_states`, `evaluate` and `_pack`.
+    """A training, and the rounds in which it is evaluated. A resumed training has the same curve as an unstopped one. A
+    new kind of training implements `_identity`, `_states`, `evaluate` and `_pack`.
 
     Arguments:
-        rounds: of the training, at most.
+        rounds: the most rounds of the training.
         evaluated: the rounds, from 0 on, after which the network is evaluated; None for all.
         target: a test accuracy; the training ends after the first evaluated round t >= 1 that reaches it. None for
             none.
         name: of the training in the log.
-        course: the time limit, and the folder of checkpoints from which a stopped training goes on.
+        course: the time limit, and the folder of checkpoints from which a stopped training resumes.
     """
 
     rounds: Count
@@ -57,26 +55,19 @@ class Experiment(Checked, ABC, Generic[State]):
 
     @abstractmethod
     def _states(self, packed: Any | None) -> Iterator[State]:
-        """The states after rounds 0, 1, ..., `rounds`; with a state that `_pack` packed, from that state on.
-
-        Raises FloatingPointError when the training has diverged.
-        """
+        """Yield states after rounds 0, 1, ..., `rounds`, or after a packed state; FloatingPointError on divergence."""
 
     @abstractmethod
     def evaluate(self, at: State, curve: Curve) -> None:
-        """Evaluate a state, and add the results to the curve. Raises FloatingPointError if the training has
-        diverged."""
+        """Evaluate a state, and add the results to the curve. Raises FloatingPointError on divergence."""
 
     @abstractmethod
     def _pack(self, at: State) -> Any:
-        """Pack a state into numbers, texts, lists, dictionaries and tensors."""
+        """Pack a state into numbers, strings, lists, dictionaries and tensors."""
 
     def run(self) -> Curve:
-        """Train, and return the curve: of all rounds, or until the training reached the target or diverged.
-
-        Raises:
-            Unfinished: when the time limit of the course has passed; at least one round has been made by then.
-        """
+        """Train to the last round, the target or divergence, and return the curve. Raises Unfinished when the time
+        limit of the course has passed; at least one round is made by then."""
         path = self._path
         if path is None:
             return self._run(None)

@@ -36,10 +36,9 @@ Rounds = Generator["FedAvgRound", list[BlindReply] | None, None]
 
 
 class FedAvgState(NamedTuple):
-    """The state at the start of round t, from which a stopped training goes on.
+    """The state at the start of round t, from which a stopped training resumes.
 
     Arguments:
-        t: the round.
         weights: the server's weights by parameter.
         bytes_up, bytes_down: bytes sent and received so far by all clients together.
     """
@@ -54,11 +53,10 @@ class FedAvgRound(NamedTuple):
     """The start of round t = 0, 1, ..., T.
 
     Arguments:
-        t: the round.
         model: the server's model, one object that changes from round to round.
         broadcast: the message to the clients of this round.
         replies: of the clients of the previous round.
-        state: from which a stopped training goes on.
+        state: from which a stopped training resumes.
     """
 
     t: int
@@ -70,21 +68,20 @@ class FedAvgRound(NamedTuple):
 
 @dataclass(frozen=True)
 class FedAvg(Checked):
-    """In each round some clients train on their samples by stochastic gradient descent (McMahan et al. 2017).
-
-    The sketches of a round are drawn once, so that all its local steps are in the same sketched space.
+    """In each round some clients train on their samples by stochastic gradient descent (McMahan et al. 2017). The
+    sketches of a round are drawn once, so that all its local steps are in the same sketched space.
 
     Arguments:
         rate: the learning rate.
         epochs: of local training in a round.
         batch: samples of a local step.
         participation: the share of the clients in a round, chosen uniformly at random.
-        local_step: `sketch` steps W̃ ← W̃ - η Γ; `weights` steps W ← W - η Γ Sᵀ, as a training with full weights would,
-            which on the client is W̃ ← W̃ - η Γ SᵀS, about d/s times as long. A first local step has the same Γ either
-            way. zhang2021 §4.2 defines a single step; the listing of its Appendix E amounts to `weights`.
+        local_step: `sketch` steps W̃ ← W̃ - η Γ; `weights` steps W ← W - η Γ Sᵀ, like training with full weights. On
+            the client this is W̃ ← W̃ - η Γ SᵀS, about d/s times as long. A first local step has the same Γ either way.
+            zhang2021 §4.2 defines a single step; the listing of its Appendix E amounts to `weights`.
         momentum: of local steps (heavy ball): the factor of the last step that is added to the next. Each round starts
             with no momentum, as clients keep nothing between rounds.
-        optimiser: of local steps: `sgd`, or `adam` (see `Adam`), which begins anew in each round, and has no other
+        optimiser: of local steps: `sgd`, or `adam` (see `Adam`), which restarts in each round, and has no other
             momentum.
     """
 
@@ -114,25 +111,21 @@ class FedAvg(Checked):
         kernels: Kernels,
         state: FedAvgState | None = None,
     ) -> Rounds:
-        """Train a model. All is checked before the first round.
+        """Yield rounds 0 to T of a training, or rounds from a state on. All is checked before the first round. Replies
+        that are sent to the generator replace those of this round's clients.
 
         Arguments:
             model: the server's.
             twin: a client's: `blind.make_blind` of another instance of the model.
             samples: of all clients.
-            parts: the indices of each client's samples, at least one; a smaller number than `batch` is one batch.
+            parts: the indices of each client's samples, at least one; fewer than `batch` samples are one batch.
             seed: of all randomness, which depends on it and the round only.
             rounds: T.
             kernels: backend of the sketches.
-            state: of an earlier run, to go on from as if that run had not been stopped.
+            state: of an earlier run, to resume from as if it had not been stopped.
 
-        Returns:
-            The rounds 0 to T, or, given a state, from the round of that state on. Replies that are sent to the
-            generator take the place of those of this round's clients.
-
-        Raises:
-            ValueError: for a model with buffers, and for models, samples and parts that don't fit together; see
-                `fedavg_conditions.check_federation`. For a state after the last round.
+        Raises ValueError for a model with buffers, for models, samples and parts that don't fit together (see
+        `fedavg_conditions.check_federation`), and for a state after the last round.
         """
         check_federation(model, twin, samples, parts)
         seeds.key(seed)
@@ -151,7 +144,6 @@ class FedAvg(Checked):
         kernels: Kernels,
         state: FedAvgState | None,
     ) -> Rounds:
-        """The rounds of `run`."""
         t, up, down = 0, 0, 0
         if state is not None:
             t, weights, up, down = state
@@ -181,8 +173,7 @@ class FedAvg(Checked):
         return sorted(random.choice(clients, count, replace=False).tolist())
 
     def draw_local(self, samples: int, seed: int, t: int, client: int) -> tuple[int, list[NDArray[np.int64]]]:
-        """Draw what is random on a client with so many samples in round t: the seed of dropout, and the order of the
-        samples in each epoch."""
+        """Draw a client's randomness in round t: the seed of dropout, and the order of its samples in each epoch."""
         random = seeds.generator(seed, what="local", round=t, client=client)
         return int(random.integers(2**63)), [random.permutation(samples) for _ in range(self.epochs)]
 
@@ -197,7 +188,6 @@ class FedAvg(Checked):
         t: int,
         kernels: Kernels,
     ) -> BlindReply:
-        """Train one client from the broadcast, and return its reply."""
         receive(twin, message, kernels)
         dropout, orders = self.draw_local(len(part), seed, t, client)
         places = torch.from_numpy(np.ascontiguousarray(part)).to(samples.labels.device)

@@ -1,4 +1,4 @@
-"""What must hold before a network is trained by federated averaging."""
+"""Conditions of training a network by federated averaging."""
 
 from typing import Any
 
@@ -13,12 +13,8 @@ from sketchbench.learning.model.classification import Samples
 def check_federation(model: nn.Module, twin: nn.Module, samples: Samples, parts: Any) -> None:
     """Check that a server's model, a client's model and the samples of all clients fit together. One pass of an image.
 
-    Arguments:
-        model, twin, samples, parts: as for `FedAvg.run`.
-
-    Raises:
-        ValueError: for a model with buffers, a twin with other parameters, images that the model doesn't take, labels
-            of another type or beyond its classes, and parts as `check_parts` says.
+    Arguments are as for `FedAvg.run`. Raises ValueError for a model with buffers, a twin with other parameters, images
+    that the model doesn't take, labels of another type or beyond its classes, and parts that `check_parts` rejects.
     """
     if next(model.buffers(), None) is not None:
         raise ValueError(
@@ -38,6 +34,6 @@ def check_federation(model: nn.Module, twin: nn.Module, samples: Samples, parts:
     except RuntimeError as error:
         raise ValueError(f"the model takes no images of shape {tuple(images.shape[1:])}: {error}") from None
     least, most = int(labels.min()), int(labels.max())
-    classes = max(outputs, 2)  # a single score is that of class 1 of two
+    classes = max(outputs, 2)  # a single score is the score of class 1 of two
     if least < 0 or most >= classes:
         raise ValueError(f"labels from {least} to {most} must be 0 to {classes - 1}, the model's classes")

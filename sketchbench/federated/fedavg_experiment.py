@@ -36,13 +36,13 @@ from sketchbench.learning.model.networks import MakeModel, initialise
 from sketchbench.learning.model.precision import Precision, precision_context
 from sketchbench.sketch.family import Family
 
-PLAIN = "plain"  # in the place of the option for a network without sketched layers
+PLAIN = "plain"  # option of a network without sketched layers
 FALSE_POSITIVES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 @dataclass(frozen=True)
 class FedAvgProcedure(Procedure):
-    """How a network is trained by FedAvg, whatever the learning rate.
+    """The training of a network by FedAvg, for any learning rate.
 
     Arguments:
         participation, epochs, batch, local_step, momentum, optimiser: as for `FedAvg`.
@@ -73,34 +73,23 @@ class FedAvgExperiment(Experiment[Successive]):
     Its curve has the bytes of all clients together, the bytes of every message, and the quantities
 
     `accuracy`, `loss`: on the test samples; for two classes also `auc`, the area under the ROC curve, and `roc`;
-    `error I`, `cosine I`, `error II`, `cosine II`, after the rounds `estimated`, of a network with sketched layers: let
-    Δ be the last round's change of their weights, and Δ̂ a client's estimate of it by option I or II (zhang2021 §6.3);
-    then the error is ‖Δ̂ - Δ‖/‖Δ‖, and the cosine the absolute one of the angle between Δ̂ and Δ;
-    `error plain`, `cosine plain`: the same for a network without sketched layers, all of whose weights a client sees.
+    `error I`, `cosine I`, `error II`, `cosine II`, after the rounds `estimated`, of a network with sketched layers: ‖Δ̂
+    - Δ‖/‖Δ‖, and the absolute cosine of the angle between Δ̂ and Δ. Δ is the last round's change of these layers'
+    weights, and Δ̂ a client's estimate by option I or II (zhang2021 §6.3);
+    `error plain`, `cosine plain`: the same for a network without sketched layers, whose weights a client sees in full.
 
-    A training never counts as diverged: a network whose weights have overflown is evaluated as it is.
-
-    Arguments:
-        kernels: backend of the sketches, on whose device the network is trained.
-        seed: root of all randomness of this training.
-        data: the samples.
-        partition: deals the training samples out to the clients.
-        model: makes the network; a config of conf/model.
-        family: of the sketches of the layers; None for a plain network.
-        procedure: how the network is trained.
-        rate: the learning rate.
-        estimated: the rounds, from 1 on, after which a client's estimates are measured.
+    A training never counts as diverged: a network with overflown weights is evaluated, too.
     """
 
-    kernels: Kernels
-    seed: int
-    data: Dataset
-    partition: MakeParts
-    model: MakeModel
-    family: Family | None
-    procedure: FedAvgProcedure
-    rate: Positive
-    estimated: Sequence[Natural] = ()
+    kernels: Kernels  # backend of the sketches; the network is trained on its device
+    seed: int  # root of all randomness of this training
+    data: Dataset  # the samples
+    partition: MakeParts  # deals the training samples out to the clients
+    model: MakeModel  # makes the network; a config of conf/model
+    family: Family | None  # of the sketches of the layers; None for a plain network
+    procedure: FedAvgProcedure  # of the training
+    rate: Positive  # the learning rate
+    estimated: Sequence[Natural] = ()  # the rounds, from 1 on, after which a client's estimates are measured
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -116,12 +105,10 @@ class FedAvgExperiment(Experiment[Successive]):
 
     @property
     def make(self) -> Callable[[], nn.Module]:
-        """A function that makes the network."""
         return partial(self.model, shape=self.data.shape, classes=self.data.classes, family=self.family)
 
     @property
     def algorithm(self) -> FedAvg:
-        """FedAvg with this procedure and learning rate."""
         how = self.procedure
         local = (how.local_step, how.momentum, how.optimiser)
         return FedAvg(self.rate, how.epochs, how.batch, how.participation, *local)

@@ -1,4 +1,4 @@
-"""Federated averaging of small perceptrons in many trials, side by side: the clients of all trials train as a stack."""
+"""Federated averaging of small perceptrons in many trials: the clients of all trials train as a stack."""
 
 import itertools
 import logging
@@ -19,35 +19,26 @@ from sketchbench.learning.model.sketched import operators
 from sketchbench.learning.objective.stacked import Batches, StackedPerceptron, is_perceptron, of_model
 
 log = logging.getLogger(__name__)
-LARGEST = 2**16  # weights of a network whose steps take longer to call than to compute
-FEWEST = 8  # trials; fewer are trained one by one, as is a trial that is a run of its own
-TOGETHER = 12  # clients in a stack, whose weights a processor's cache holds
+LARGEST = 2**16  # most weights of a network whose steps take longer to call than to compute
+FEWEST = 8  # trials; fewer are trained one by one, and so is a trial that is a run by itself
+TOGETHER = 12  # clients in a stack, whose weights fit into a processor's cache
 
 
 class Client(NamedTuple):
-    """A client in one round of one trial.
-
-    Attributes:
-        trial, number: which it is.
-        weights: of the broadcast, by parameter.
-        inputs: of all its samples, as the first layer sees them, through its sketch, float32 (n, p).
-        labels: (n,).
-        orders: of the samples in each epoch, (epochs, n).
-        projections: as of `StackedPerceptron.gradients`, (inputs after the sketch, inputs before it).
-    """
+    """A client in one round of one trial."""
 
     trial: int
     number: int
-    weights: Weights
-    inputs: NDArray[np.float32]
-    labels: NDArray[np.int64]
-    orders: NDArray[np.int64]
-    projections: list[NDArray[np.float32] | None]
+    weights: Weights  # the broadcast's, by parameter
+    inputs: NDArray[np.float32]  # of all its samples, through the first layer's sketch, float32 (n, p)
+    labels: NDArray[np.int64]  # (n,)
+    orders: NDArray[np.int64]  # of the samples in each epoch, (epochs, n)
+    projections: list[NDArray[np.float32] | None]  # of `StackedPerceptron.gradients`, (inputs after sketch, before)
 
 
 def can_stack(experiment: FedAvgExperiment, trials: int) -> bool:
-    """Whether `train_stack` takes so many experiments of this kind: without checkpoints, with plain steps in the
-    sketched space, of a perceptron of at most LARGEST weights, on a CPU, to the last round, all of them evaluated."""
+    """Return whether `train_stack` takes so many experiments of this kind. It needs plain steps in the sketched space,
+    a perceptron of at most LARGEST weights, and a CPU, without checkpoints, to the last round, with all evaluated."""
     how = experiment.procedure
     steps = (how.local_step, how.momentum, how.optimiser, how.precision) == ("sketch", 0, "sgd", "float32")
     if trials < FEWEST or not steps or experiment.kernels.NAME == "cupy":
@@ -62,8 +53,7 @@ def can_stack(experiment: FedAvgExperiment, trials: int) -> bool:
 
 
 def train_stack(trials: Sequence[FedAvgExperiment]) -> list[Curve]:
-    """Run experiments that differ in nothing but seed and name side by side: the trials' curves, which are those of
-    `Experiment.run` up to float32 rounding."""
+    """Run experiments that differ in seed and name only; curves equal `Experiment.run` up to float32 rounding."""
     started = [trial.rounds_from() for trial in trials]
     curves = [Curve() for _ in trials]
     before: list[FedAvgRound | None] = [None] * len(trials)
@@ -80,7 +70,6 @@ def train_stack(trials: Sequence[FedAvgExperiment]) -> list[Curve]:
 
 
 def _train(trials: Sequence[FedAvgExperiment], now: Sequence[FedAvgRound]) -> list[list[BlindReply]]:
-    """The replies of the clients of a round, by trial."""
     clients = [
         client for number, pair in enumerate(zip(trials, now, strict=True)) for client in _clients(number, *pair)
     ]
@@ -96,7 +85,6 @@ def _train(trials: Sequence[FedAvgExperiment], now: Sequence[FedAvgRound]) -> li
 
 
 def _clients(trial: int, experiment: FedAvgExperiment, at: FedAvgRound) -> Iterator[Client]:
-    """The clients of a round."""
     algorithm, parts, train = experiment.algorithm, experiment.parts, experiment.data.train
     receive(experiment.twin, at.broadcast, experiment.kernels)
     through = operators(experiment.twin)
@@ -113,7 +101,7 @@ def _clients(trial: int, experiment: FedAvgExperiment, at: FedAvgRound) -> Itera
 
 
 def _train_clients(experiment: FedAvgExperiment, clients: Sequence[Client]) -> Iterator[BlindReply]:
-    """The replies of clients with equally many samples."""
+    """Train clients with equally many samples, and yield their replies."""
     shapes = tuple(tuple(value.shape) for value in clients[0].weights.values())
     network = StackedPerceptron(experiment.kernels, shapes)
     w = np.stack([torch.cat([value.flatten() for value in one.weights.values()]).numpy() for one in clients])
@@ -125,7 +113,7 @@ def _train_clients(experiment: FedAvgExperiment, clients: Sequence[Client]) -> I
         for several in zip(*(one.projections for one in clients), strict=True)
     ]
     total, own = np.zeros_like(w), np.arange(len(clients))[:, None]
-    with np.errstate(over="ignore", invalid="ignore"):  # a training that diverges is evaluated as it is
+    with np.errstate(over="ignore", invalid="ignore"):  # a training that diverges is evaluated, too
         for order in orders.swapaxes(0, 1):
             for start in range(0, order.shape[1], experiment.procedure.batch):
                 chosen = order[:, start : start + experiment.procedure.batch]

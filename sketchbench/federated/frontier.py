@@ -1,18 +1,18 @@
-"""Trainings of many networks side by side, whose clients send compressed updates, with or without privacy.
+"""Stacked trainings of many networks, whose clients send compressed updates, with or without privacy.
 
 The first axes of all arrays are trials and clients. Each trial has its own partition, initial weights, batches, noise
-and operators, and the methods that are compared (`Arm`) share all of these.
+and operators, which all compared methods (`Arm`) share.
 
 Privacy protects single records, whose gradients a client clips. Noise is added before compression, or, in integers,
 after it:
 
-- local noise: each client adds to its mean gradient all the noise that its records need. The server sees every message,
-  and messages are computed from noisy gradients alone, so that every compressor is post-processing;
-- distributed noise: each of C clients adds 1/√C of it, and the server sees the sum of the messages alone, by secure
-  aggregation. The sum of linear messages is the message of the sum, so that linear compressors are post-processing
-  there. Clients are assumed to be honest, and all to stay until the end of a round;
-- in integers: real secure aggregation adds integers, and there a client adds its share to these, after a sketch and
-  rounding (`compressor.discrete`).
+- local noise: each client adds to its mean gradient all the noise that its records need. The server sees every message.
+  Messages are computed from noisy gradients alone, so that every compressor is post-processing;
+- distributed noise: each of C clients adds 1/√C of it, and secure aggregation shows the server only the sum of the
+  messages. The sum of linear messages is the message of the sum, so that linear compressors are post-processing there.
+  Clients are assumed to be honest, and to stay until the end of a round;
+- in integers: real secure aggregation adds integers, and a client adds its share of the noise to these, after a sketch
+  and rounding (`compressor.discrete`).
 """
 
 import functools
@@ -43,22 +43,16 @@ from sketchbench.learning.objective.stacked_network import StackedNetwork, stack
 from sketchbench.privacy.sampling import Sampling
 
 LARGEST = 1000.0  # magnitude of a weight beyond which a training has diverged; others reach a hundredth of it
-LARGEST_UPDATE = 1e30  # magnitude of an update's entry beyond which it has, too: norms still fit into float32
+LARGEST_UPDATE = 1e30  # the same for an update's entry: norms still fit into float32
 DRAWN = 2**13  # rounds whose batches a process keeps, for the next method
 
 
 class DrawnRound(NamedTuple):
-    """Who takes part in a round, and with which records; B is the largest batch.
+    """The clients and records of a round; B is the largest batch."""
 
-    Arguments:
-        clients: numbers of the clients that take part, (T, P).
-        places: of the records in a client's batch, among its own, (T, P, B).
-        shares: factor of each record in the client's gradient, float32 (T, P, B); 0 for padding.
-    """
-
-    clients: NDArray[np.int64]
-    places: NDArray[np.int64]
-    shares: NDArray[np.float32]
+    clients: NDArray[np.int64]  # numbers of the clients that take part, (T, P)
+    places: NDArray[np.int64]  # of the records in a client's batch, among its own, (T, P, B)
+    shares: NDArray[np.float32]  # factor of each record in the gradient, float32 (T, P, B); 0 for padding
 
 
 @functools.lru_cache(maxsize=DRAWN)
@@ -76,21 +70,14 @@ def draw_round(sampling: Sampling, seed: int, number: int, trials: int, clients:
 
 @dataclass(frozen=True)
 class Federation:
-    """Clients with their records, and the networks' initial weights, in T trials.
+    """Clients with their records, and the networks' initial weights, in T trials. `train`, `test`: inputs, float32
+    (samples, p), and labels (samples,). Inputs are pixels, standardised by the mean and the standard deviation of all
+    pixels of all training images, which count as public."""
 
-    Arguments:
-        network: T networks, stacked.
-        start: initial weights, float32 (T, d).
-        records: indices of each client's training samples, (T, C, n).
-        taking_part: the number of clients in a round, drawn anew for each; C for all of them.
-        train, test: inputs, float32 (samples, p), and labels (samples,). Inputs are pixels, standardised by the mean
-            and the standard deviation of all pixels of all training images, which count as public.
-    """
-
-    network: StackedPerceptron | StackedNetwork
-    start: Array
-    records: NDArray[np.int64]
-    taking_part: int
+    network: StackedPerceptron | StackedNetwork  # T networks, stacked
+    start: Array  # initial weights, float32 (T, d)
+    records: NDArray[np.int64]  # indices of each client's training samples, (T, C, n)
+    taking_part: int  # the number of clients in a round, drawn anew for each; C for all of them
     train: tuple[Array, Array]
     test: tuple[Array, Array]
 
@@ -100,7 +87,6 @@ class Federation:
 
     @property
     def layout(self) -> Layout:
-        """The layout of an update."""
         return Layout(self.network.shapes)
 
     @property
@@ -135,19 +121,15 @@ def make_federation(
     trials: Sequence[int],
     taking_part: int | None = None,
 ) -> Federation:
-    """Make the federation of T trials.
+    """Make the federation of T trials. Raises ValueError for no trials; if clients have unequally many records, or are
+    fewer than `taking_part`; or as `stacked_network.stacked`.
 
     Arguments:
         kernels: backend of all arrays.
-        data: the data set.
         partition: deals the training samples out to the clients.
         model: makes the network; perceptrons are the fastest.
         trials: a 64-bit seed for each trial, of its partition and initial weights.
         taking_part: the number of clients in a round; None for all.
-
-    Raises:
-        ValueError: for no trials; if clients have unequally many records, or are fewer than take part; or as
-            `stacked_network.stacked`.
     """
     if not len(trials):
         raise ValueError("a federation needs at least one trial")
@@ -172,11 +154,10 @@ def make_federation(
     )
 
 
-_SAMPLES = Kept[tuple[str, str], list[tuple[Array, Array]]](2)  # of all training samples, and without those held out
+_SAMPLES = Kept[tuple[str, str], list[tuple[Array, Array]]](2)  # of all training samples, and without held-out samples
 
 
 def _standardised(kernels: Kernels, data: Dataset) -> list[tuple[Array, Array]]:
-    """`Federation.train` and `Federation.test`."""
     images = data.train.images
     values = ((np.arange(data.white + 1) - images.mean()) / images.std()).astype(np.float32)
 
@@ -188,51 +169,31 @@ def _standardised(kernels: Kernels, data: Dataset) -> list[tuple[Array, Array]]:
 
 @dataclass(frozen=True)
 class Gradients(Checked):
-    """How a client computes its gradient: as the mean over a batch of its records.
+    """A client's gradient: the mean over a batch of its records."""
 
-    Arguments:
-        sampling: of batches.
-        clip: the norm to which the gradient of a record is clipped; None for no clipping.
-    """
-
-    sampling: Sampling
-    clip: Positive | None = None
+    sampling: Sampling  # of batches
+    clip: Positive | None = None  # the norm to which the gradient of a record is clipped; None for no clipping
 
 
 class Arm(NamedTuple):
-    """A method in a comparison.
+    """A method in a comparison. Each client adds noise of standard deviation `sigma` to every entry of its gradient.
+    `sigma` is 0 if the compressor has a `grid`. The noise consists of float32 numbers from a generator that is not
+    cryptographic: good for measuring, not for protecting people."""
 
-    Arguments:
-        compressor: of updates.
-        rates: the learning rate of each trial, float32 (T,).
-        sigma: standard deviation of the noise that each client adds to every entry of its gradient; 0 where the
-            compressor has a `grid`. The noise is of float32 numbers from a generator that is not cryptographic: good
-            for measuring, not for protecting people.
-    """
-
-    compressor: Compressor
-    rates: NDArray[np.float32]
+    compressor: Compressor  # of updates
+    rates: NDArray[np.float32]  # the learning rate of each trial, float32 (T,)
     sigma: float = 0.0
 
 
 class TrainedArm(NamedTuple):
-    """The trainings of an arm, in T trials.
+    """The trainings of an arm, in T trials."""
 
-    Arguments:
-        w: final weights, float32 (T, d); for trainings that diverged, the last weights before.
-        diverged: whether the training diverged, (T,).
-        accuracy: on the test samples, the mean over the last rounds, (T,); 0 for trainings that diverged.
-        course: the accuracy after every so many rounds, (points, T); 0 for trainings that diverged.
-        bytes_up: the most bytes that a client sends in a round.
-        bytes_down: the mean number of bytes that a client receives in a round.
-    """
-
-    w: Array
-    diverged: NDArray[np.bool_]
-    accuracy: NDArray[np.float64]
-    course: NDArray[np.float64]
-    bytes_up: int
-    bytes_down: float
+    w: Array  # final weights, float32 (T, d); the last weights before divergence
+    diverged: NDArray[np.bool_]  # whether the training diverged, (T,)
+    accuracy: NDArray[np.float64]  # on the test samples, mean of the last rounds, (T,); 0 if diverged
+    course: NDArray[np.float64]  # the accuracy after every so many rounds, (points, T); 0 if diverged
+    bytes_up: int  # the most bytes that a client sends in a round
+    bytes_down: float  # the mean number of bytes that a client receives in a round
 
 
 @checked
@@ -251,31 +212,30 @@ def train(
     """Train all arms, side by side.
 
     In each round clients send their learning rate times their gradient, compressed, and the server subtracts the
-    compressor's step from the weights; where the compressor has a `grid`, clients send gradients, and the rate
-    multiplies the step. Where a compressor is linear and no client has a memory, the mean of all gradients is
-    compressed in the place of each, which is the same except for rounding. A training diverges when a weight would
-    exceed LARGEST, or an entry of an update LARGEST_UPDATE, or be no number; from then on its weights stay as they are,
-    and nothing is sent or remembered.
+    compressor's step from the weights. If the compressor has a `grid`, clients send gradients, and the rate multiplies
+    the step. If a compressor is linear and no client has a memory, the mean of all gradients is compressed instead of
+    each, which is the same except for rounding. A training diverges when a weight would exceed LARGEST, or an entry of
+    an update LARGEST_UPDATE, or be no number. From then on its weights stay, and nothing is sent or remembered.
 
-    Batches and noise of a round depend on `seed` and its number alone, not on the arms: what is trained apart, or goes
-    on from a checkpoint, has the same.
+    Batches and noise of a round depend on `seed` and its number alone, not on the arms. So they are the same in
+    separate trainings, and after a checkpoint.
 
     Arguments:
         clients: with their records and initial weights.
-        gradients: how clients compute their gradients.
-        arms: the methods that are compared.
+        gradients: of the clients.
+        arms: the compared methods.
         seed: of batches, noise and operators.
         rounds: at least 1.
-        judged: the number of rounds that are evaluated: the last one, and others before it.
-        apart: rounds from one that is evaluated to the next.
-        every: rounds from one of `Trained.course` to the next; None for no such evaluation.
-        course: the time limit, and the folder of checkpoints from which a stopped training goes on.
+        judged: the number of evaluated rounds: the last one, and others before it.
+        apart: rounds from one evaluated round to the next.
+        every: rounds from one entry of `Trained.course` to the next; None for no such evaluation.
+        course: the time limit, and the folder of checkpoints from which a stopped training resumes.
 
     Raises:
         ValueError: for a message of more bytes than the compressor's limit, a number of rounds out of range, a
-            compressor for another network, one with a memory of each client where not all take part, or rates or noise
-            of an arm that are not finite or of other trials.
-        Unfinished: when the time limit of the course has passed; at least one round has been made by then.
+            compressor for another network, a compressor with a memory of each client if not all take part, or an arm's
+            rates or noise that are not finite or of other trials.
+        Unfinished: when the time limit of the course has passed; at least one round is made by then.
     """
     if (judged - 1) * apart >= rounds:
         raise ValueError(f"judged={judged} rounds, {apart} apart, must be among the rounds={rounds} of a training")
@@ -315,9 +275,7 @@ def train(
 def _noise(
     seed: int, number: int, shape: tuple[int, int, int], apiece: bool
 ) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
-    """Standard normal noise of a round's clients: its mean (T, 1, d), and, if wanted, that of each client (T, C, d).
-
-    The mean is drawn by itself, so that methods that need no more draw no more."""
+    """Standard normal noise of a round's clients: its mean (T, 1, d), drawn first, and, if wanted, each (T, C, d)."""
     drawn = torch.Generator().manual_seed(seeds.key(seed, part="noise", round=number) % 2**63)
     trials, clients, d = shape
     mean = torch.empty(trials, 1, d).normal_(generator=drawn).div_(clients**0.5).numpy()
@@ -329,7 +287,7 @@ def _noise(
 
 
 def refusal(compressor: Compressor, clients: Federation) -> str:
-    """Why these clients can't use the compressor; "" if they can."""
+    """The reason why these clients can't use the compressor; "" if they can."""
     count = clients.records.shape[1]
     if compressor.feedback != "client" or clients.taking_part == count:
         return ""
@@ -406,7 +364,7 @@ class _Training:
         return {"arrays": [torch.from_numpy(np.ascontiguousarray(one)) for one in arrays], **sent}
 
     def unpack(self, state: dict[str, Any]) -> None:
-        """Go on from a packed state."""
+        """Resume from a packed state."""
         arrays = (self._clients.kernels.asarray(one.numpy()) for one in state["arrays"])
         self._w, self._sound = next(arrays), next(arrays)
         if len(state["arrays"]) > 2:

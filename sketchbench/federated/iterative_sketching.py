@@ -26,7 +26,6 @@ class Round(NamedTuple):
     """The state after t = 0, 1, ..., T rounds, in T_r trials.
 
     Arguments:
-        t: the number of rounds.
         w: (T_r, d), the weights from which all clients start the next round.
         local: (T_r, d), the mean of the weights at which the last round took its gradients, over clients and local
             steps; w itself at t = 0. None from t = 1 on in a run that does not average.
@@ -52,13 +51,13 @@ class IterativeSketching(Checked):
     the average, which all clients desketch.
 
     Arguments:
-        family: of the sketch; with Identity this is local gradient descent.
+        family: of the sketch; Identity gives local gradient descent.
         local_rate: the step size η of a local step.
         local_steps: K.
         global_rate: the factor of the average.
         fresh: whether each round draws a new operator, as the paper assumes; False keeps the first.
-        desketch: `same` desketches with the operator that sketched; `paper` with the next round's, as line 9 is
-            printed.
+        desketch: `same` desketches with the operator that sketched; `paper` with the next round's, as printed in line
+            9.
     """
 
     family: Family
@@ -80,13 +79,12 @@ class IterativeSketching(Checked):
         keep_path: bool = False,
         average: bool = True,
     ) -> Iterator[Round]:
-        """Run independent trials, which differ in their sketches only.
-
-        Memory: O(trials clients d), and that of a stack of `trials` operators.
+        """Return the states after 0 to T rounds of independent trials, which differ in their sketches only. Memory:
+        O(trials clients d), and that of a stack of `trials` operators.
 
         Arguments:
             objective: of d weights.
-            key: 64 bits, as from `seeds.key`, that the sketches are drawn from.
+            key: 64 bits, as from `seeds.key`, from which the sketches are drawn.
             trials: T_r.
             rounds: T.
             gradients: maps the clients' weights (T_r, N, d) to the gradients of local steps, such as noisy ones; by
@@ -94,12 +92,8 @@ class IterativeSketching(Checked):
             keep_path: whether rounds keep their local steps, which takes K times the memory.
             average: whether rounds have the mean of their local weights, which takes a tenth of the time.
 
-        Returns:
-            The states after 0 to T rounds.
-
-        Raises:
-            ValueError: if the sizes of family and objective differ, or the objective starts from no finite weights;
-                from a round, for gradients of another shape than the weights.
+        Raises ValueError if the sizes of family and objective differ, or the objective starts from no finite weights;
+        in a round, for gradients of another shape than the weights.
         """
         check_objective(objective, self.family.d)
         return self._rounds(objective, key, trials, rounds, gradients or objective.gradients, keep_path, average)
@@ -114,7 +108,6 @@ class IterativeSketching(Checked):
         keep_path: bool,
         average: bool,
     ) -> Iterator[Round]:
-        """The states of `run`."""
         kernels = objective.kernels
         w = kernels.xp.repeat(kernels.asarray(objective.start)[None], trials, axis=0)
         at = Round(0, w, w, 0, 0)
@@ -138,7 +131,7 @@ class IterativeSketching(Checked):
             yield at
 
     def _operators(self, key: int, trials: int, kernels: Kernels) -> Iterator[tuple[Sketch, Sketch]]:
-        """For each round, the stack of operators that sketch and the stack that desketch, one operator per trial."""
+        """Each round's stack of operators that sketch and stack that desketch, one operator per trial."""
         stacks = (self.family.draw(key, operators=trials, first=t * trials, kernels=kernels) for t in itertools.count())
         if not self.fresh:
             first = next(stacks)

@@ -13,7 +13,7 @@ from sketchbench.theory.local_steps import ClientAverages
 LEMMAS = ("F.3", "F.4", "F.5", "F.6")
 RESOLVED = 1e-9  # share of f(w⁰) - f* below which both sides of a lemma are mostly rounding
 
-Path = list[ClientAverages]  # one for each local step of a round, whose entries are of shape (T_r,)
+Path = list[ClientAverages]  # one for each local step of a round, with entries of shape (T_r,)
 
 
 def averages(round_: Round, objective: Objective) -> Path:
@@ -22,12 +22,8 @@ def averages(round_: Round, objective: Objective) -> Path:
 
 
 def ratios(path: Path, p: Assumptions, eta: float, objective: Objective) -> dict[str, Array]:
-    """By lemma, the side that the lemma says is smaller over the other side: the largest ratio of all local steps,
-    (T_r,).
-
-    Lemma F.6 needs two local steps, and is left out for a round of one. Ratios are 0 in trials that have converged up
-    to rounding.
-    """
+    """By lemma, its smaller side over the other side: the largest ratio of all local steps, (T_r,). Lemma F.6 needs two
+    local steps, and is left out for a round of one. Ratios are 0 in trials that have converged up to rounding."""
     sides: dict[str, list[tuple[Array, Array]]] = {
         "F.3": [(at.squared_gradient, lemmas.most_gradient(p, at)) for at in path],
         "F.4": [(lemmas.least_progress(p, at), at.progress + p.smoothness / 2 * at.spread) for at in path],
@@ -46,7 +42,7 @@ def ratios(path: Path, p: Assumptions, eta: float, objective: Objective) -> dict
 
 
 def difference_after_sketch(round_: Round, path: Path, p: Assumptions, eta: float, objective: Objective) -> Array:
-    """Lemma F.6 at the end of a round, where the sketch enters: ‖w - w*‖² less the lemma's bound, (T_r,)."""
+    """Lemma F.6 at the end of a round, where the sketch enters: ‖w - w*‖² minus the lemma's bound, (T_r,)."""
     away = round_.w - objective.kernels.asarray(objective.minimiser)
     return (away**2).sum(axis=-1) - lemmas.most_distance_after_sketch(p, eta, path)
 

@@ -1,4 +1,4 @@
-"""Trainings with a compressor beside the same trainings without compression, each method at its best learning rate."""
+"""Trainings with a compressor, paired with trainings without compression, each method at its best learning rate."""
 
 import functools
 import math
@@ -32,88 +32,62 @@ from sketchbench.privacy.secure_sum import Grid, SecureSum
 Numbers = NDArray[np.float64]  # (trials,)
 calibrate = functools.cache(calibrated_sigma)  # a process calibrates the same noise for all compressors
 account = functools.cache(epsilon)
-MORE = 1e-6  # probability of larger batches, all clients' together, than integers are made for
+MORE = 1e-6  # probability of larger batches, all clients' together, than integers allow
 
 
 @dataclass(frozen=True)
 class Rounds(Checked):
-    """How all networks are trained.
+    """The settings of all trainings.
 
-    Arguments:
-        cases: names of the partitions that are trained.
-        taking_part: by case, the number of clients in a round, drawn anew for each; all where a case has none.
-        batch: records in a client's batch; with privacy the expected number.
-        rounds: of a training.
-        judged: the number of rounds over which accuracies are averaged, as batches make single rounds noisy: the last
-            one, and others before it.
-        apart: rounds from one of these to the next.
-        every: rounds from one after which it is seen whether the accuracy has reached a target to the next.
-        images: the number of test images on which accuracies are taken, a random subset; all where there are fewer.
-        stack: the number of trials that are trained at once, as memory allows.
+    `taking_part`: by case, the number of clients in a round, drawn anew for each; all clients for other cases.
+    `judged`: the number of rounds over which accuracies are averaged, because batches make single rounds noisy: the
+    last round, and others before it.
     """
 
-    cases: NonEmptyList[str]
+    cases: NonEmptyList[str]  # names of the trained partitions
     taking_part: dict[str, Count]
-    batch: Count
-    rounds: Count
+    batch: Count  # records in a client's batch; with privacy the expected number
+    rounds: Count  # of a training
     judged: Count
-    apart: Count
-    every: Count
-    images: Count
-    stack: Count
+    apart: Count  # rounds from one judged round to the next
+    every: Count  # rounds from one check of the target accuracy to the next
+    images: Count  # the number of random test images for accuracies; all if there are fewer
+    stack: Count  # the number of trials trained at once, as memory allows
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if (self.judged - 1) * self.apart >= self.rounds:
             raise ValueError(
-                f"judged={self.judged} rounds, apart={self.apart}, must be among {self.rounds}, those of a training"
+                f"judged={self.judged} rounds, apart={self.apart}, must be among the {self.rounds} of a training"
             )
 
 
 @dataclass(frozen=True)
 class RecordPrivacy(Checked):
-    """Privacy of a client's records against the server.
+    """Privacy of a client's records against the server."""
 
-    Arguments:
-        case: the partition whose trainings are also made with privacy.
-        epsilons: values of ε to which the local noise of a training is calibrated.
-        distributed: values of ε to which distributed noise is.
-        delta: δ, below 1 over the number of a client's records.
-        clip: the norm to which the gradient of a record is clipped.
-        accountant: the name of an accountant for Poisson batches.
-    """
-
-    case: str
-    epsilons: list[Positive]
-    distributed: list[Positive]
-    delta: Probability
-    clip: Positive
-    accountant: str
+    case: str  # the partition whose trainings are repeated with privacy
+    epsilons: list[Positive]  # values of ε to which the local noise of a training is calibrated
+    distributed: list[Positive]  # values of ε to which distributed noise is calibrated
+    delta: Probability  # δ, below 1 over the number of a client's records
+    clip: Positive  # the norm to which the gradient of a record is clipped
+    accountant: str  # the name of an accountant for Poisson batches
 
     @property
     def used(self) -> bool:
-        """Whether anything is trained with privacy."""
+        """Return whether anything is trained with privacy."""
         return bool(self.epsilons or self.distributed)
 
 
 @dataclass(frozen=True)
 class RateChoice(Checked):
-    """How the learning rate of a method is chosen, for each setting by itself: the best after a few rounds are tried
-    for more.
+    """The choice of a method's learning rate, for each setting: the best rates of a few rounds are tried for more."""
 
-    Arguments:
-        rates: the rates to choose from; a single one is taken without a training.
-        first: rounds of the trainings that try all rates.
-        kept: the number of rates that are tried again.
-        rounds: of the trainings that try these.
-        trials: the number of trainings that try a rate, beside those that are judged. Those of all rates are one stack.
-    """
-
-    rates: NonEmptyList[Positive]
-    first: Count
-    kept: Count
-    rounds: Count
-    trials: Count
+    rates: NonEmptyList[Positive]  # the rates to choose from; a single rate is taken without a training
+    first: Count  # rounds of the trainings that try all rates
+    kept: Count  # the number of rates that are tried again
+    rounds: Count  # of the trainings that try these rates
+    trials: Count  # the number of trainings that try a rate, beside the judged trainings. All rates form one stack
 
     @property
     def heats(self) -> list[tuple[int, int]]:
@@ -129,21 +103,15 @@ class RateChoice(Checked):
 
 
 class Setting(NamedTuple):
-    """A partition, with or without privacy.
+    """A partition, with or without privacy."""
 
-    Arguments:
-        case: the name of the partition.
-        epsilon: ε; None without privacy.
-        distributed: whether clients share the noise, as the server sees the sum of their messages alone.
-    """
-
-    case: str
-    epsilon: float | None = None
-    distributed: bool = False
+    case: str  # the name of the partition
+    epsilon: float | None = None  # None without privacy
+    distributed: bool = False  # whether clients share the noise, as the server sees only sums
 
     @property
     def name(self) -> str:
-        """The name of the partition, and how it is protected."""
+        """The name of the partition, and of its protection."""
         how = "" if self.epsilon is None else ", secure aggregation" if self.distributed else ", private"
         return self.case + how
 
@@ -152,32 +120,19 @@ class Setting(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """The accuracy that the trainings of one method reach, and its cost.
+    """The accuracy that the trainings of one method reach, and its cost. Accuracies are 0 after divergence."""
 
-    Arguments:
-        start, end: accuracies before and after the training, (trials,); 0 at the end of one that diverged.
-        course: accuracies after every so many rounds, (points, trials); 0 for a training that diverged.
-        diverged: the number of trainings that diverged.
-        bytes_up: the most bytes that a client sends in a round.
-        bytes_down: the mean number of bytes that a client receives in a round.
-        rate: the learning rate.
-    """
-
-    start: Numbers
-    end: Numbers
-    course: NDArray[np.float64]
-    diverged: int
-    bytes_up: int
-    bytes_down: float
+    start: Numbers  # accuracies before the training, (trials,)
+    end: Numbers  # accuracies after the training, (trials,)
+    course: NDArray[np.float64]  # accuracies after every so many rounds, (points, trials)
+    diverged: int  # the number of trainings that diverged
+    bytes_up: int  # the most bytes that a client sends in a round
+    bytes_down: float  # the mean number of bytes that a client receives in a round
     rate: float
 
     def rounds_to(self, target: Numbers, every: int) -> Numbers:
         """The rounds after which a training was first seen at its target or above, (trials,); infinity for never.
-
-        Arguments:
-            target: accuracies, (trials,).
-            every: rounds from a point of `course` to the next.
-        """
+        `target` has accuracies, (trials,); `every` is the number of rounds from a point of `course` to the next."""
         rounds = every * (1 + np.arange(len(self.course))[:, None])
         return np.where(self.course >= target, rounds, np.inf).min(axis=0, initial=np.inf)
 
@@ -185,12 +140,9 @@ class Reached(NamedTuple):
 class Pair(NamedTuple):
     """The trainings without compression and with the compressor, in the same trials.
 
-    Arguments:
-        plain, compressed: the trainings.
-        sigma: standard deviation of the noise that protects a client's mean gradient, in both; 0 without privacy. Where
-            the compressor has a `grid`, that of its noise.
-        spent: an upper bound of ε once the trainings that chose the method's rate count, too; None without privacy.
-            Held-out images, on which rates are judged, count as public.
+    `sigma` is the standard deviation of the noise that protects a client's mean gradient, in both; 0 without privacy;
+    that of the `grid` if the compressor has one. `spent` is an upper bound of ε including the trainings that chose the
+    method's rate; None without privacy. Held-out images, on which rates are judged, count as public.
     """
 
     plain: Reached
@@ -215,32 +167,19 @@ _PLAIN = Kept[tuple[Any, ...], list[Reached]](32)  # groups of trainings without
 
 @dataclass(frozen=True)
 class PairedTrainings(Checked):
-    """Trainings of the same networks by several methods. In each trial all methods have the same partition, initial
-    weights, batches and noise, none of which depends on the compressor.
+    """Trainings of the same networks by several methods, in trials with common partition, weights, batches and noise.
+    None of these depends on the compressor."""
 
-    Arguments:
-        kernels: backend of all arrays.
-        seed: root of all randomness.
-        data: the data set: clients get the training images, and accuracy is that on the test images.
-        model: makes the network; with sketched layers a perceptron.
-        partitions: by case.
-        training: cases, batches and rounds.
-        privacy: of a client's records.
-        tuning: the choice of learning rates.
-        trials: the number of trainings of each method.
-        course: the time limit, and the folder of checkpoints from which a stopped training goes on.
-    """
-
-    kernels: Kernels
-    seed: int
-    data: Dataset
-    model: MakeModel
-    partitions: dict[str, MakeParts]
-    training: Rounds
-    privacy: RecordPrivacy
-    tuning: RateChoice
-    trials: Count
-    course: Course = WHOLE
+    kernels: Kernels  # backend of all arrays
+    seed: int  # root of all randomness
+    data: Dataset  # the data set: training images are the clients', test images give accuracies
+    model: MakeModel  # makes the network; with sketched layers a perceptron
+    partitions: dict[str, MakeParts]  # by case
+    training: Rounds  # cases, batches and rounds
+    privacy: RecordPrivacy  # of a client's records
+    tuning: RateChoice  # the choice of learning rates
+    trials: Count  # the number of trainings of each method
+    course: Course = WHOLE  # the time limit, and the folder of checkpoints from which a stopped training resumes
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -261,11 +200,11 @@ class PairedTrainings(Checked):
 
     @functools.cached_property
     def _judged(self) -> Dataset:
-        """The data set whose test images are those on which accuracies are taken."""
+        """The data set with the test images that give accuracies."""
         return replace(self.data, test=self._some(self.data.test, "test"))
 
     def _some(self, split: Split, which: str) -> Split:
-        """At most `training.images` images of a split, at random; all in their order where there are no more."""
+        """At most `training.images` random images of a split; all in their order if there are no more."""
         if len(split.labels) <= self.training.images:
             return split
         drawn = seeds.generator(self.seed, data="judged", split=which).permutation(len(split.labels))
@@ -273,9 +212,8 @@ class PairedTrainings(Checked):
         return Split(split.images[chosen], split.labels[chosen])
 
     def pairs(self, settings: Sequence[Setting], compressor: Compressor) -> dict[Setting, Pair]:
-        """Train each setting without compression and with the compressor.
-
-        The settings may differ in ε alone: their trainings share batches, and noise up to its standard deviation.
+        """Train each setting without compression and with the compressor. The settings may differ in ε alone: their
+        trainings share batches, and noise up to its standard deviation.
 
         Raises:
             ValueError: for a δ of at least 1 over the number of a client's records, or a compressor that is neither
@@ -336,7 +274,6 @@ class PairedTrainings(Checked):
         ]
 
     def _seed(self, setting: Setting, part: str, first: int = 0) -> int:
-        """The seed of batches, noise and operators."""
         private = str(setting.epsilon is not None)
         return seeds.key(self.seed, task="frontier", part=part, case=setting.case, private=private, first=first)
 
@@ -368,7 +305,7 @@ class PairedTrainings(Checked):
         return make_federation(self.kernels, data, partition, self.model, keys, taking_part)
 
     def _gradients(self, clients: Federation, setting: Setting) -> Gradients:
-        """Clipped gradients of Poisson batches with privacy, else unclipped ones of batches without replacement."""
+        """Clipped gradients of Poisson batches with privacy, else unclipped gradients of batches drawn otherwise."""
         records = clients.records.shape[2]
         if setting.epsilon is None:
             return Gradients(Sampling("without_replacement", self.training.batch, records))
@@ -379,8 +316,7 @@ class PairedTrainings(Checked):
         return self.clients(setting.case, [0]).taking_part ** -0.5 if setting.distributed else 1.0
 
     def _sigma(self, setting: Setting) -> float:
-        """Standard deviation of the noise that protects a client's mean gradient, the same for all trials; 0 without
-        privacy."""
+        """The standard deviation of the noise on a client's mean gradient, in all trials; 0 without privacy."""
         if setting.epsilon is None:
             return 0.0
         clients, privacy = self.clients(setting.case, [0]), self.privacy
@@ -394,14 +330,13 @@ class PairedTrainings(Checked):
         return calibrate(privacy.accountant, released, setting.epsilon, privacy.delta)
 
     def _released(self, clients: Federation, setting: Setting, sigma: float, rounds: int) -> Mechanism:
-        """What the server sees in so many rounds: each client's noisy gradients, or their sum, whose noise is the same
-        and whose change by one record, too."""
+        """The mechanism of these rounds: per-client and summed releases have equal noise and sensitivity."""
         sampling = self._gradients(clients, setting).sampling
         step = mean_step(self.privacy.clip, sigma, sampling, sampling.neighbours)
         return private_training(step, local_steps=1, rounds=rounds, records=clients.owners, sketch="compressed")
 
     def _spent(self, setting: Setting, sigma: float) -> float | None:
-        """`Pair.spent`: ε of all rounds, as if those of a training had a tuning's larger share of the records, too."""
+        """`Pair.spent`: ε of all rounds, as if all had a tuning's larger share of the records."""
         if setting.epsilon is None:
             return None
         clients = self._federation(self._held_out, "tuning", setting.case, [0])
@@ -409,8 +344,7 @@ class PairedTrainings(Checked):
         return account(self.privacy.accountant, released, self.privacy.delta)
 
     def _sums(self, setting: Setting) -> SecureSum:
-        """The sums of clients' gradients over a training, and what they may spend. The largest norm is that of as many
-        records in all batches together as there are but with the probability MORE."""
+        """The sums of clients' gradients over a training, and their budget; MORE is the risk of a larger norm."""
         clients, privacy, batch = self.clients(setting.case, [0]), self.privacy, self.training.batch
         sampling = self._gradients(clients, setting).sampling
         records = clients.taking_part * sampling.records
@@ -426,7 +360,7 @@ class PairedTrainings(Checked):
         )
 
     def _spent_in_integers(self, setting: Setting, grid: Grid) -> float:
-        """`_spent`, of the noise of a grid."""
+        """`_spent`, for the noise of a grid."""
         clients = self._federation(self._held_out, "tuning", setting.case, [0])
         rounds = self.training.rounds + self.tuning.all_rounds
         return grid.spent(rounds, self._gradients(clients, setting).sampling.rate, self.privacy.delta)
@@ -438,7 +372,6 @@ def _best(rates: Sequence[float], merits: Numbers, count: int) -> list[float]:
 
 
 def _join(stacks: Sequence[Reached], rate: float) -> Reached:
-    """Join the results of a method's stacks of trials."""
     return Reached(
         np.concatenate([one.start for one in stacks]),
         np.concatenate([one.end for one in stacks]),

@@ -1,8 +1,8 @@
 """Decentralised double-blind learning: neighbours on a ring exchange sketched weights (zhang2021 Appendix D).
 
 In the paper two neighbours agree upon a seed and exchange sketches of their weights; it does not say how they use them.
-Here a node takes a step towards each neighbour j, W_i ← W_i + γ (W_j S - W_i S) Sᵀ, and a gradient step. The former is
-small if the two nodes agree, so that the noise of the sketches dies down.
+Here a node takes a step towards each neighbour j, W_i ← W_i + γ (W_j S - W_i S) Sᵀ, and a gradient step. The first step
+is small if the two nodes agree, so that the noise of the sketches dies down.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,44 +21,26 @@ Sketches = Callable[[int], Numbers]  # from a round to R of each link, (N, b, d)
 
 
 class PeerRound(NamedTuple):
-    """The start of round t = 0, 1, ..., T.
-
-    Attributes:
-        t: the round.
-        weights: of all nodes, (N, out, d).
-        sketches: R of each link, (N, b, d).
-        sent: the sketched weights that node i sends over link i, (N, out, b).
-    """
+    """The start of round t = 0, 1, ..., T."""
 
     t: int
-    weights: Numbers
-    sketches: Numbers
-    sent: Numbers
+    weights: Numbers  # of all nodes, (N, out, d)
+    sketches: Numbers  # R of each link, (N, b, d)
+    sent: Numbers  # the sketched weights that node i sends over link i, (N, out, b)
 
 
 @dataclass(frozen=True)
 class PeerToPeer(Checked):
-    """Linear models on a ring of nodes, with one gradient step on the squared loss per round.
+    """Linear models on a ring of nodes, with one gradient step on the squared loss per round."""
 
-    Arguments:
-        rounds: T.
-        rate: the learning rate η.
-        mixing: γ; the exchange is stable where 4γ times the largest squared singular value of every S is below 2.
-    """
-
-    rounds: Count
-    rate: Positive
-    mixing: Positive
+    rounds: Count  # T
+    rate: Positive  # the learning rate η
+    mixing: Positive  # γ; the exchange is stable if 4γ times the largest squared singular value of every S is below 2
 
     def run(self, weights: Numbers, features: Numbers, labels: Numbers, sketches: Sketches) -> Iterator[PeerRound]:
-        """Train from initial weights (N, out, d) on each node's features (N, n, d) and labels (N, n, out).
-
-        Returns the start of each round, from 0 to T.
-
-        Raises:
-            ValueError: for arrays that are not float64 or not finite, or whose shapes don't fit together; from a round,
-                for sketches of another shape.
-        """
+        """Train from weights (N, out, d) on each node's features (N, n, d) and labels (N, n, out); yield rounds 0 to T.
+        Raises ValueError for arrays that are not float64 or not finite, or whose shapes don't fit together; in a round,
+        for sketches of another shape."""
         arrays = {"weights": weights, "features": features, "labels": labels}
         for (name, array), axes in zip(arrays.items(), ("Nod", "Nnd", "Nno"), strict=True):
             check_array(name, array, np.float64, *axes)
@@ -72,7 +54,6 @@ class PeerToPeer(Checked):
         return self._rounds(weights, features, labels, sketches)
 
     def _rounds(self, weights: Numbers, features: Numbers, labels: Numbers, sketches: Sketches) -> Iterator[PeerRound]:
-        """The rounds of `run`."""
         for t in range(self.rounds + 1):
             R = sketches(t)
             if R.ndim != 3 or (len(R), R.shape[2]) != (len(weights), weights.shape[2]):
@@ -92,7 +73,7 @@ def estimate_unbiased(at: PeerRound) -> Numbers:
 
 
 def estimate_nearest(at: PeerRound) -> Numbers:
-    """Node 1's estimate of node 0's weights nearest to them: W S S⁺ (option II)."""
+    """Node 1's nearest estimate of node 0's weights: W S S⁺ (option II)."""
     return np.asarray(at.sent[0] @ np.linalg.pinv(at.sketches[0]).T)
 
 

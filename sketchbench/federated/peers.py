@@ -1,4 +1,4 @@
-"""Algorithms to compare with SGD with compressed sensing, on the same objective and with the same step size."""
+"""Competitors of SGD with compressed sensing, on the same objective and with the same step size."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -35,25 +35,16 @@ class Peers:
     - `desketch`: RᵀR with a fresh randomised Hadamard sketch of the same b in each round, unbiased, without feedback.
     - `noiseless`: the algorithm itself, with its sketch, over a channel without noise.
 
-    All meet the same noise in the gradients as the algorithm, except `desketch`, whose noise is drawn independently
-    from the same distribution.
-
-    Arguments:
-        algorithm: to compare with.
-        objective: the function to minimise.
-        family: of the algorithm's sketch.
-        sketch: the operator of the algorithm, drawn from the family.
-        table: the size of the CountSketch.
-        seed: of the gradients' noise and the sketches.
-        start: weights of each trial at t = 0, (trials, d); None for those of the objective. `desketch` has no choice.
+    All meet the same noise in the gradients as the algorithm, except `desketch`, which draws its noise independently.
+    `start` has the weights of each trial at t = 0, (trials, d), or is None for the objective's; `desketch` ignores it.
     """
 
-    algorithm: CompressedSensingSGD
-    objective: Objective
-    family: Family
-    sketch: Sketch
-    table: Table
-    seed: int
+    algorithm: CompressedSensingSGD  # to compare with
+    objective: Objective  # the function to minimise
+    family: Family  # of the algorithm's sketch
+    sketch: Sketch  # the operator of the algorithm, drawn from the family
+    table: Table  # the size of the CountSketch
+    seed: int  # of the gradients' noise and the sketches
     start: Array | None = None
 
     def run(self, peer: Peer, *, trials: int, rounds: int) -> Iterator[ServerState] | Iterator[Round]:

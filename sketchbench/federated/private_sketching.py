@@ -14,35 +14,24 @@ from sketchbench.privacy.sampling import Neighbours, Sampling
 
 @dataclass(frozen=True)
 class PrivateSketching(Checked):
-    """Iterative sketching whose local steps use the mean gradient over a batch plus N(0, σ² I).
+    """Iterative sketching with local steps along the mean gradient of a batch plus N(0, σ² I). The noise consists of
+    float64 numbers from NumPy's generators: good for measuring, not for protecting real people. `bound`: ℓ, the norm to
+    which a record's gradient is clipped; finite, as no noise hides unbounded gradients."""
 
-    The noise is of float64 numbers from NumPy's generators: good for measuring, not for protecting real people.
-
-    Arguments:
-        algorithm: iterative sketching, with its rates.
-        sampling: of each client's batches.
-        sigma: σ; 0 for no noise.
-        bound: ℓ, the norm to which the gradient of a record is clipped; finite, as no noise hides unbounded gradients.
-    """
-
-    algorithm: IterativeSketching
-    sampling: Sampling
-    sigma: NonNegative
+    algorithm: IterativeSketching  # iterative sketching, with its rates
+    sampling: Sampling  # of each client's batches
+    sigma: NonNegative  # σ; 0 for no noise
     bound: Positive
 
     def run(self, objective: EmpiricalRisk, seed: int, key: int, *, trials: int, rounds: int) -> Iterator[Round]:
         """Run independent trials, which differ in batches, noise and sketches.
 
-        Runs that differ in σ alone have the same batches, sketches and (scaled) noise.
+        Runs that differ in σ alone have the same batches, sketches and (scaled) noise. Raises ValueError if the
+        sampling has another number of records than a client of the objective.
 
         Arguments:
-            objective: with as many records per client as the sampling has.
             seed: of batches and noise.
-            key: of the sketches, as for `IterativeSketching.run`.
-            trials, rounds: as for `IterativeSketching.run`.
-
-        Raises:
-            ValueError: if the sampling has another number of records than a client.
+            key, trials, rounds: as for `IterativeSketching.run`.
         """
         self._check(objective)
         batches = seeds.generator(seed, part="batches")
@@ -57,12 +46,9 @@ class PrivateSketching(Checked):
         return self.algorithm.run(objective, key, trials=trials, rounds=rounds, gradients=gradients)
 
     def mechanism(self, objective: EmpiricalRisk, rounds: int, neighbours: Neighbours) -> Mechanism:
-        """The mechanism that these rounds apply to the records of all clients: its output is every client's sketches,
-        which the server sees.
-
-        Raises:
-            ValueError: if clients share records, or no sensitivity is known for these batches and neighbours.
-        """
+        """The mechanism that these rounds apply to all clients' records; its output is every client's sketches, which
+        the server sees. Raises ValueError if clients share records, or no sensitivity is known for these batches and
+        neighbours."""
         self._check(objective)
         return private_training(
             mean_step(self.bound, self.sigma, self.sampling, neighbours),

@@ -12,19 +12,12 @@ from sketchbench.learning.objective.empirical import EmpiricalRisk
 @dataclass(frozen=True)
 class SampledEstimates(Checked):
     """Unbiased estimates of the clients' gradients, from samples drawn without replacement for every call and trial.
+    Gradients of m participating clients are multiplied by N/m, and all others are 0."""
 
-    Arguments:
-        objective: of N clients with n records each.
-        random: the generator of the samples.
-        records: the share of its records that each client uses, at least one record.
-        clients: the share of the clients that take part, at least one client; the gradients of m such clients are
-            multiplied by N/m, and the gradients of all others are 0.
-    """
-
-    objective: EmpiricalRisk
-    random: np.random.Generator
-    records: Share
-    clients: Share
+    objective: EmpiricalRisk  # of N clients with n records each
+    random: np.random.Generator  # the generator of the samples
+    records: Share  # the share of its records that each client uses, at least one
+    clients: Share  # the share of participating clients, at least one
 
     def __call__(self, w: Array) -> Array:
         """Estimate the gradients (T, N, d) at the clients' weights (T, N, d)."""
@@ -36,8 +29,7 @@ class SampledEstimates(Checked):
 
 
 def _draw_shares(random: np.random.Generator, shape: tuple[int, ...], share: float) -> np.ndarray:
-    """Draw weights of this shape: along the last axis, of length n, a random m = share * n of them are 1/m, the rest
-    0."""
+    """Draw weights of this shape: along the last axis, of length n, m = share * n random entries are 1/m, others 0."""
     count = max(1, round(share * shape[-1]))
     ranks = random.random(shape).argsort(axis=-1).argsort(axis=-1)
     return (ranks < count) / count

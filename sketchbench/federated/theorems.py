@@ -1,4 +1,4 @@
-"""The theorems on iterative sketching applied to a run: constants, step sizes, and the quantities that they bound."""
+"""The theorems on iterative sketching applied to a run: constants, step sizes, and the bounded quantities."""
 
 from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
@@ -15,17 +15,11 @@ Alpha = Literal["claimed", "exact"]
 
 
 class Measurement(NamedTuple):
-    """The quantity that a theorem bounds, at one round.
-
-    Arguments:
-        at: the round.
-        most: a limit of the quantity in each trial, (T_r,), which takes less time where the quantity is a loss.
-        values: computes the quantity in each trial, (T_r,).
-    """
+    """The quantity that a theorem bounds, at one round."""
 
     at: Round
-    most: Array
-    values: Callable[[], Array]
+    most: Array  # a limit of the quantity in each trial, (T_r,), cheaper than a loss
+    values: Callable[[], Array]  # computes the quantity in each trial, (T_r,)
 
 
 Measurements = Iterator[Measurement]
@@ -45,18 +39,15 @@ def assumptions(
     local_steps: int = 1,
     alpha: Alpha = "claimed",
 ) -> Assumptions:
-    """The constants of an objective and a sketch, from which a theorem computes its step size and its bound.
+    """The constants of an objective and a sketch, from which a theorem computes its step size and its bound. Raises
+    ValueError for an objective outside the theorem, or a sketch without a variance parameter.
 
     Arguments:
-        objective: whose constants are taken.
-        theorem: whose requirement on the objective's convexity is checked.
+        theorem: checks the objective's convexity.
         family: of the sketch.
         known: the moments and bounds that the sketch's config states.
         local_steps: K, local steps of a round.
-        alpha: `claimed` takes the variance parameter α that the config claims, `exact` the exact one.
-
-    Raises:
-        ValueError: for an objective that the theorem does not hold for, or a sketch without a variance parameter.
+        alpha: `claimed` takes the variance parameter α that the config claims, `exact` the exact α.
     """
     theorem.check(objective.convexity)
     d, b = family.d, family.b
@@ -82,16 +73,14 @@ def algorithm_of(
     local_steps: int = 1,
     alpha: Alpha = "claimed",
 ) -> tuple[IterativeSketching, Assumptions]:
-    """Iterative sketching with `factor` times the largest step size that a theorem allows, and the theorem's constants.
-
-    Arguments and errors are those of `assumptions`.
-    """
+    """Iterative sketching with `factor` times a theorem's largest step size, and the theorem's constants. Arguments and
+    errors are those of `assumptions`."""
     p = assumptions(objective, theorem, family, known, local_steps=local_steps, alpha=alpha)
     return IterativeSketching(family, factor * theorem.rate(p), local_steps), p
 
 
 def measure(theorem: Theorem, objective: Objective, rounds: Iterator[Round]) -> Measurements:
-    """The quantity that the theorem bounds, at each round of a run where it is defined."""
+    """Yield the quantity that the theorem bounds, at each round where it is defined."""
     return _MEASURED[theorem.measured](objective, rounds)
 
 
@@ -102,7 +91,7 @@ def _excess(objective: Objective, rounds: Iterator[Round]) -> Measurements:
 
 
 def _average_excess(objective: Objective, rounds: Iterator[Round]) -> Measurements:
-    """f(w̄) - f* from round 1 on, where w̄ is the mean of the weights at which gradients were taken."""
+    """f(w̄) - f* from round 1 on, for the mean w̄ of the weights at which gradients were taken."""
     total: Array = 0
     for at in rounds:
         if at.t:
@@ -126,7 +115,6 @@ def _squared_gradient(objective: Objective, rounds: Iterator[Round]) -> Measurem
 
 
 def _known(at: Round, values: Array) -> Measurement:
-    """A measurement of known values."""
     return Measurement(at, values, lambda: values)
 
 

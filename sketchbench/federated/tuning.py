@@ -14,11 +14,8 @@ HELD_OUT = 10  # one of so many training samples is held out
 
 
 class Procedure(Checked):
-    """How a network is trained, whatever the learning rate; a base class of frozen dataclasses.
-
-    Attributes:
-        participation: the share of the clients that take part in a round.
-    """
+    """The training of a network, for any learning rate; a base class of frozen dataclasses. `participation` is the
+    share of the clients in a round."""
 
     participation: Share
 
@@ -29,24 +26,18 @@ class Procedure(Checked):
 
 @dataclass(frozen=True)
 class Tuning(Checked):
-    """The learning rates to choose from, and how a training tries each of them.
+    """The learning rates to choose from, and the trainings that try them."""
 
-    Arguments:
-        rates: at least one; a single rate is taken without a training.
-        rounds: of a training that tries a rate.
-        participation: the largest share of the clients in a round of such a training.
-    """
-
-    rates: NonEmptyList[Positive]
-    rounds: Count
-    participation: Share = 1.0
+    rates: NonEmptyList[Positive]  # at least one; a single rate is taken without a training
+    rounds: Count  # of a training that tries a rate
+    participation: Share = 1.0  # the largest share of the clients in a round of such a training
 
     def best(self, data: Dataset, seed: int, merit: Callable[[Dataset, float], Any]) -> float:
-        """The rate with the greatest merit; of several, the first.
+        """The rate with the greatest merit; among equals, the first.
 
         Arguments:
-            data: the data set, whose training samples `hold_out` splits.
-            seed: of that split.
+            data: the data set; `hold_out` splits its training samples.
+            seed: of the split.
             merit: trains on the split data set at a rate, and returns a number or a tuple: the larger, the better.
         """
         if len(self.rates) == 1:
@@ -56,15 +47,8 @@ class Tuning(Checked):
 
 
 def hold_out(data: Dataset, seed: int) -> Dataset:
-    """A data set of the training samples alone: a random tenth of them takes the place of the test samples.
-
-    Arguments:
-        data: the data set.
-        seed: root of the randomness.
-
-    Raises:
-        ValueError: for fewer than ten training samples.
-    """
+    """A data set of the training samples alone: a random tenth of them replaces the test samples. Raises ValueError for
+    fewer than ten training samples."""
     images, labels = data.train
     if len(labels) < HELD_OUT:
         raise ValueError(

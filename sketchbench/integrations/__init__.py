@@ -1,5 +1,4 @@
-"""The project's operators, compressors and accountants where people train: PyTorch, Flower, scikit-learn,
-dp-accounting.
+"""The project's operators, compressors and accountants in PyTorch, Flower, scikit-learn and dp-accounting.
 
-Each module imports its library, and none is imported by the rest of the project.
+Each module imports its library; the rest of the project imports none of these modules.
 """

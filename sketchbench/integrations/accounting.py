@@ -1,4 +1,4 @@
-"""Mechanisms for other accountants, and runs of others for the project's accountants."""
+"""Mechanisms for other accountants, and other libraries' runs for the project's accountants."""
 
 import math
 from collections.abc import Sequence
@@ -12,18 +12,15 @@ from sketchbench.privacy.sampling import Sampling
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
 
-LARGEST = 10**9  # of the whole numbers whose ratio a sample rate is taken for
+LARGEST = 10**9  # largest denominator of a sample rate
 
 
 def dp_event(mechanism: Mechanism) -> "DpEvent":
-    """All that a mechanism releases of one record, as an event of dp-accounting.
+    """Convert all that a mechanism releases of one record to an event of dp-accounting.
 
-    The event doesn't say what neighbours are: give dp-accounting's accountant the relation of the mechanism, with the
-    sensitivity that was meant for it.
-
-    Raises:
-        ValueError: for clients of several kinds, of which a record has one, and for batches with replacement: there is
-            no event of either.
+    The event doesn't define neighbours: give dp-accounting's accountant the mechanism's relation, which its sensitivity
+    assumes. Raises ValueError for clients of several kinds, as a record has only one, and for batches with replacement:
+    no event describes either.
     """
     import dp_accounting as dp
 
@@ -38,15 +35,9 @@ def dp_event(mechanism: Mechanism) -> "DpEvent":
 
 
 def opacus_run(history: Sequence[tuple[float, float, int]]) -> Composed:
-    """The mechanism of a run of Opacus, for `epsilon` and `calibrated_sigma`.
-
-    Arguments:
-        history: of its accountant, `privacy_engine.accountant.history`: noise multiplier, sample rate and number of
-            steps, of as many settings as there were.
-
-    Raises:
-        ValueError: for a history without steps, or of several settings, and a rate outside (0, 1].
-    """
+    """The mechanism of a run of Opacus, for `epsilon` and `calibrated_sigma`. `history` is
+    `privacy_engine.accountant.history`: noise multiplier, sample rate and number of steps of each setting. Raises
+    ValueError for a history without steps or of several settings, or a rate outside (0, 1]."""
     if len(history) != 1:
         raise ValueError(
             f"a history of {len(history)} settings must have one, as the project's accountants compose equal steps; "

@@ -4,7 +4,7 @@
     model = DistributedDataParallel(model)
     model.register_comm_hook(state, exchange_gradients)
 
-A process is a client, and all of them are the server: each gets the messages of all, and computes the same step.
+A process is a client, and all processes are the server: each gets all messages, and computes the same step.
 """
 
 import functools
@@ -25,16 +25,16 @@ from sketchbench.compressor.message import Layout, Message
 from sketchbench.integrations.method import for_layouts
 from sketchbench.kernels import Array, Kernels
 
-if TYPE_CHECKING:  # for mypy, to which torch.distributed doesn't show it
+if TYPE_CHECKING:  # for mypy, which doesn't find it in torch.distributed
     from torch._C._distributed_c10d import GradBucket
 else:
     GradBucket = dist.GradBucket
 
-DENSE_STEPS = 1  # in which DDP sees in which order gradients become ready, by which it then makes its final buckets
+DENSE_STEPS = 1  # DDP observes the order of gradients in these, and then makes its final buckets
 
 
 class Bucket:
-    """The compressor of a bucket of gradients, with what it remembers.
+    """The compressor of a bucket of gradients, with its memory.
 
     Attributes:
         compressor: of the bucket's layout.
@@ -49,25 +49,22 @@ class Bucket:
 
 
 class CompressedGradients:
-    """What a process keeps for `exchange_gradients`, of all buckets. Register it with one model only.
+    """The state of a process for `exchange_gradients`, of all buckets. Register it with one model only.
 
-    The update that is compressed is the gradient, not a step of the optimiser: with error feedback, the memory has the
-    size of gradients, and is sent with the learning rate of its round. The first step of a process is sent whole, also
-    after a checkpoint, since DDP lays out its buckets anew after it; the memory waits for the next.
+    It compresses the gradient, not a step of the optimiser. So with error feedback, the memory has the size of
+    gradients, and is sent with the learning rate of its round. The first step of a process is sent whole, also after a
+    checkpoint, because DDP lays out its buckets anew after it; the memory waits for the next step. Raises ValueError
+    for a compression or a seed out of range, or an unknown name.
 
     Arguments:
-        make: the name of a file in `conf/compressor`, such as "top_k", or a class or partial that is called with
-            `layout` and `limit`.
-        compression: bytes of a whole gradient over those that a process may send in a step; > 0. It holds for each
-            bucket.
-        seed: of the randomness that all processes share and of each one's own; the same in all processes, >= 0.
+        make: the name of a file in `conf/compressor`, such as "top_k", or a class or partial with arguments `layout`
+            and `limit`.
+        compression: bytes of a whole gradient over the bytes of a process in a step, in each bucket; > 0.
+        seed: of the shared randomness and of each process's own; the same in all processes, >= 0.
         group: of processes; None for all.
 
     Attributes:
         bytes_up: bytes of the messages that this process has handed to `torch.distributed`, and of whole gradients.
-
-    Raises:
-        ValueError: for a compression or a seed that is out of range, or an unknown name.
     """
 
     def __init__(
@@ -82,7 +79,7 @@ class CompressedGradients:
         self.compression, self.seed, self.group = compression, seed, group
         self.bytes_up = 0
         self._buckets: dict[int, Bucket] = {}
-        self._steps = 0  # of this process, since it began
+        self._steps = 0  # of this process, since its start
         self._restored: dict[int, Any] = {}
 
     def at(self, bucket: int, number: int, loaded: Kernels) -> At:
@@ -91,26 +88,20 @@ class CompressedGradients:
         return At(loaded, seeds.key(self.seed, bucket=bucket), number, 1, client)
 
     def state_dict(self) -> dict[str, Any]:
-        """What a checkpoint of this process needs, of tensors and numbers; each process has its own.
-
-        `torch.save` takes it, and `torch.load` with `weights_only=True` gives it back.
-        """
+        """Return a checkpoint of this process, of tensors and numbers; each process has its own. `torch.save` takes it,
+        and `torch.load` with `weights_only=True` returns it."""
         kept = {number: _saved(bucket) for number, bucket in self._buckets.items()}
         return {"seed": self.seed, "compression": self.compression, "buckets": {**self._restored, **kept}}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from what `state_dict` gave, in the same process of as many.
-
-        Raises:
-            ValueError: for that of another seed or compression.
-        """
+        """Resume from `state_dict`, in the same process of as many. Raises ValueError for other settings."""
         for name in ("seed", "compression"):
             if state[name] != getattr(self, name):
                 raise ValueError(f"a checkpoint of {name}={state[name]} can't go on with {name}={getattr(self, name)}")
         self._buckets, self._steps, self._restored = {}, 0, dict(state["buckets"])
 
     def exchange(self, gradient: Tensor, layout: Layout, number: int, *, last: bool) -> Tensor:
-        """The mean of all processes' gradients of a bucket, as far as their messages tell it.
+        """The mean of all processes' gradients of a bucket, decoded from their messages.
 
         Arguments:
             gradient: (d,), float32, of this process.
@@ -143,7 +134,7 @@ class CompressedGradients:
         return _tensor(done.step[0])
 
     def _bucket(self, number: int, layout: Layout, loaded: Kernels) -> Bucket:
-        """The compressor of a bucket and its memory: of the last step, of a checkpoint, or a new one."""
+        """The compressor of a bucket and its memory: of the last step, of a checkpoint, or a new memory."""
         bucket = self._buckets.get(number)
         if bucket is None:
             bucket = self._buckets[number] = Bucket(self.make(layout), loaded)
@@ -175,10 +166,10 @@ class CompressedGradients:
 
 
 def exchange_gradients(state: CompressedGradients, bucket: GradBucket) -> Future[Tensor]:
-    """The hook that `DistributedDataParallel.register_comm_hook` takes, with its state."""
+    """The hook for `DistributedDataParallel.register_comm_hook`, with its state."""
     layout = Layout(tuple(tuple(parameter.shape) for parameter in bucket.parameters()))
     gradient = bucket.buffer()
-    done: Future[Tensor] = Future(devices=[gradient.device] if gradient.is_cuda else [])  # whose streams are waited for
+    done: Future[Tensor] = Future(devices=[gradient.device] if gradient.is_cuda else [])  # its streams are waited for
     done.set_result(state.exchange(gradient, layout, bucket.index(), last=bucket.is_last()))
     return done
 
@@ -189,7 +180,7 @@ def _saved(bucket: Bucket) -> dict[str, Any]:
 
 
 def _restore(bucket: Bucket, saved: dict[str, Any], loaded: Kernels, number: int) -> None:
-    """Put what `_saved` gave in the place of the memory of a new bucket."""
+    """Restore the memory of a new bucket from `_saved`."""
     begun = [tuple(array.shape) for array in door.arrays(tuple(bucket.memory))]
     if begun != (shapes := [tuple(one.shape) for one in saved["memory"]]):
         raise ValueError(
@@ -202,13 +193,13 @@ def _restore(bucket: Bucket, saved: dict[str, Any], loaded: Kernels, number: int
 
 
 def _tensor(array: Array) -> Tensor:
-    """An array as a tensor, on its device and with its memory."""
+    """Wrap an array in a tensor, on its device and with its memory."""
     tensor: Tensor = torch.from_numpy(array) if isinstance(array, np.ndarray) else dlpack.from_dlpack(array)
     return tensor
 
 
 def _divided(message: Message, received: Tensor, xp: Any) -> Message:
-    """Messages (C, ...) in the parts of one message, with the types and shapes of its own."""
+    """Split messages (C, ...) into the parts of one message, with its types and shapes."""
     parts, start = {}, 0
     for name, part in message.parts.items():
         size = part.nbytes // received.element_size()

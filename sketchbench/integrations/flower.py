@@ -3,8 +3,8 @@
     client = ClientApp(mods=[CompressUpdates("top_k", compression=16)])
     strategy = CompressedFedAvg("top_k", compression=16)
 
-A client's own code gets weights and replies with weights, as for FedAvg. The mod sends their difference, compressed;
-the strategy subtracts the compressor's step.
+A client's own code receives weights and replies with weights, as for FedAvg. The mod sends their difference,
+compressed; the strategy subtracts the compressor's step.
 """
 
 from collections.abc import Iterable
@@ -27,26 +27,24 @@ from sketchbench.integrations.rounds import ClientRounds, Parts, ServerRounds
 from sketchbench.kernels import Array
 
 ROUND, REPLY, WEIGHTS, KEPT = (f"sketchbench.{name}" for name in ("round", "reply", "weights", "kept"))
-NEVER = -1  # the last round of a client that has taken part in none
+NEVER = -1  # the last round of a new client
 
 
 class CompressUpdates:
     """The mod of a `ClientApp`, which sends compressed updates. Let it be the first mod, so that others see weights.
 
-    What is compressed is the update: the weights that the client's code got minus those that it replies with. Error
-    feedback is in the context's state, with the weights, so that the server need send no more than steps.
+    The update is the weights that the client's code got minus its reply. Error feedback is in the context's state, with
+    the weights, so that the server need only send steps. All arguments must be those of the strategy.
 
     Arguments:
-        make: the name of a file in `conf/compressor`, such as "top_k", or a class or partial that is called with
-            `layout` and `limit`.
-        compression: bytes of all weights over those that a client may send in a round; > 0.
+        make: the name of a file in `conf/compressor`, such as "top_k", or a class or partial with arguments `layout`
+            and `limit`.
+        compression: bytes of all weights over the bytes of a client's messages in a round; > 0.
         seed: of the randomness that clients and server share, and of each client's own; >= 0.
 
-    All three must be those of the strategy.
-
     Raises:
-        ValueError: for a compression or a seed that is out of range, or an unknown name. In a round: for the settings
-            of another strategy, a client that has lost its state, or a reply with other weights.
+        ValueError: for a compression or a seed out of range, or an unknown name. In a round: for the settings of
+            another strategy, a client that has lost its state, or a reply with other weights.
         TypeError: in a round, for weights that are not float32.
     """
 
@@ -55,7 +53,7 @@ class CompressUpdates:
         self.seed = seed
 
     def __call__(self, message: Message, context: Context, call_next: ClientAppCallable) -> Message:
-        """Answer a message: one for training with a compressed update, and others as the client's code does."""
+        """Answer a message: training with a compressed update, all else like the client's code."""
         if message.metadata.message_type.split(".")[0] != MessageType.TRAIN:
             return call_next(message, context)
         if ROUND not in message.content:
@@ -108,24 +106,23 @@ class CompressUpdates:
 class CompressedFedAvg(FedAvg):  # type: ignore[misc]
     """FedAvg on compressed updates, whose clients have the mod `CompressUpdates` with the same settings.
 
-    Each client counts equally, whatever its number of samples, as their messages are added up. A client that took part
-    in the last round is sent no more than its reply, the step; others are sent all weights.
+    Each client counts equally, for any number of samples, because messages are added up. A client of the last round is
+    sent only its reply, the step; others are sent all weights.
 
-    The metrics of training get `bytes_up` and `bytes_down`: the bytes of arrays and keys in the messages that a client
-    sent and received, in the mean over the clients of the round. The step of a round is received in the next one.
+    The metrics of training get `bytes_up` and `bytes_down`: the bytes of arrays and keys in a client's sent and
+    received messages, averaged over the clients of the round. A round's step is received in the next round.
 
-    A client that fails or doesn't answer ends the training, with its error: without its message the clients' memories
-    would no longer be what the steps lack.
+    A client that fails or doesn't answer ends the training with its error: without its message the clients' memories
+    would no longer be the error of the steps.
 
     Arguments:
-        make, compression, seed: as of `CompressUpdates`.
+        make, compression, seed: as for `CompressUpdates`.
         timeout: seconds for clients to answer in the later phases of a compressor that has several.
         options: of FedAvg.
 
     Raises:
-        ValueError: for a compression or a seed that is out of range, or an unknown name. As training starts: for a
-            compressor whose clients need more than Flower's messages bring them, such as each step, where
-            `fraction_train` lets them miss some.
+        ValueError: for a compression or a seed out of range, or an unknown name. At the start: for a compressor whose
+            clients need more than Flower's messages bring, such as each step, if `fraction_train` lets them miss some.
         RuntimeError: in a round, for clients that failed, or didn't answer.
         OverflowError: for a step that exceeds float32.
     """
@@ -146,7 +143,7 @@ class CompressedFedAvg(FedAvg):  # type: ignore[misc]
     def configure_train(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
     ) -> Iterable[Message]:
-        """The messages that begin a round; those of the first round begin a training, with empty memories."""
+        """The messages that begin a round; the first round begins a training, with empty memories."""
         if server_round == 1:
             self._begin(arrays)
         self._arrays, self._grid, self._round = arrays, grid, server_round - 1
@@ -168,7 +165,7 @@ class CompressedFedAvg(FedAvg):  # type: ignore[misc]
             )
 
     def _address(self, message: Message) -> None:
-        """Put into a message that begins a round what its client lacks."""
+        """Add to a message that begins a round what its client lacks."""
         node, compressor = message.metadata.dst_node_id, self._server.compressor
         since = self._since.get(node, NEVER)
         missed = since < self._round - 1
@@ -182,7 +179,7 @@ class CompressedFedAvg(FedAvg):  # type: ignore[misc]
         if traits.keyed(compressor) and (traits.fresh(compressor) or since == NEVER):
             told["key"] = _key(self.seed, self._round)
             self._bytes_down += KEY
-        content = RecordDict(dict(message.content))  # FedAvg's is that of all messages
+        content = RecordDict(dict(message.content))  # all messages share FedAvg's content
         if since != NEVER and not missed:
             del content[self.arrayrecord_key]
             content[REPLY] = self._reply
@@ -211,7 +208,7 @@ class CompressedFedAvg(FedAvg):  # type: ignore[misc]
         return _minus(self._arrays, self._server.step), metrics
 
     def _ask(self, phase: int) -> list[RecordDict]:
-        """What the clients answer to the reply of the last phase."""
+        """The clients' answers to the reply of the last phase."""
         told = ConfigRecord({"round": self._round, "phase": phase, "since": self._round})
         self._bytes_down += _nbytes(self._reply) * len(self._nodes)
         content = RecordDict({ROUND: told, REPLY: self._reply})
@@ -219,7 +216,7 @@ class CompressedFedAvg(FedAvg):  # type: ignore[misc]
         return self._contents(self._grid.send_and_receive(messages, timeout=self.timeout))
 
     def _contents(self, replies: Iterable[Message]) -> list[RecordDict]:
-        """What all clients of the round sent, in the order of their numbers."""
+        """The contents sent by all clients of the round, in the order of their numbers."""
         came, where = list(replies), f"of {len(self._nodes)} clients in round {self._round + 1}"
         if failed := [reply.error.reason for reply in came if reply.has_error()]:
             raise RuntimeError(f"{len(failed)} {where} failed, the first with {failed[0]}")
@@ -235,7 +232,7 @@ def _settings(compressor: Compressor) -> str:
 
 
 def _key(seed: int, number: int) -> bytes:
-    """What a client gets of the randomness of a round, by which it knows the server's seed."""
+    """The client's part of a round's randomness, which identifies the server's seed."""
     return seeds.key(seed, round=number).to_bytes(KEY, "little")
 
 
@@ -255,7 +252,7 @@ def _flat(weights: ArrayRecord) -> Array:
 
 
 def _minus(weights: ArrayRecord, step: Array) -> ArrayRecord:
-    """The weights less a step (d,)."""
+    """The weights minus a step (d,)."""
     layout = _layout(weights)
     parts = np.split(_flat(weights) - step, np.cumsum(layout.sizes)[:-1])
     shaped = zip(weights, parts, layout.shapes, strict=True)
@@ -274,7 +271,7 @@ def _update(weights: ArrayRecord, answer: Message) -> tuple[str, Array]:
 
 
 def _pack(parts: Parts) -> ArrayRecord:
-    """Arrays as their bytes, without the headers that Flower's own have."""
+    """Arrays as bytes, without Flower's headers."""
     arrays = {
         name: FlowerArray(str(part.dtype), tuple(map(int, part.shape)), "sketchbench", part.tobytes())
         for name, part in parts.items()

@@ -1,4 +1,4 @@
-"""A compressor of gradients or updates, as a user names it."""
+"""A compressor of gradients or updates, by the user's name for it."""
 
 from collections.abc import Callable
 
@@ -9,22 +9,20 @@ from sketchbench.base.project import CONF
 from sketchbench.compressor import traits
 from sketchbench.compressor.compressor import At, Compressor, MakeCompressor
 from sketchbench.compressor.message import Layout, byte_limit
-from sketchbench.run.config.composition import load_method, own_methods
+from sketchbench.run.config.composition import load_method
 
 ForLayout = Callable[[Layout], Compressor]
 
 
 def for_layouts(make: MakeCompressor | str, compression: float, seed: int) -> ForLayout:
-    """What makes the compressor of a layout.
+    """Return a function that makes the compressor of a layout. Raises ValueError for a compression or a seed out of
+    range, or an unknown name. The function raises ValueError for a compressor that needs more than updates, and
+    SizeError if no message fits.
 
     Arguments:
-        make: the name of a file in `conf/compressor`, or a class or partial that is called with `layout` and `limit`.
-        compression: bytes of a whole update over those of a message; > 0.
+        make: the name of a file in `conf/compressor`, or a class or partial with arguments `layout` and `limit`.
+        compression: bytes of a whole update over bytes of a message; > 0.
         seed: of randomness, >= 0.
-
-    Raises:
-        ValueError: for a compression or a seed that is out of range, or an unknown name. What it returns raises
-            ValueError for a compressor that needs more than updates, and SizeError where no message fits.
     """
     chosen = named(make) if isinstance(make, str) else make
     byte_limit(Layout(((1,),)), compression)
@@ -43,9 +41,9 @@ def for_layouts(make: MakeCompressor | str, compression: float, seed: int) -> Fo
 
 
 def named(name: str) -> MakeCompressor:
-    """The compressor of a file in `conf/compressor`; ConfigError for an unknown name, with those that there are."""
+    """The compressor of a file in `conf/compressor`. Raises ConfigError for an unknown name, with the known ones."""
     from hydra.utils import instantiate
 
-    choose("compressor", name, own_methods(CONF)["compressor"])
+    choose("compressor", name, sorted(path.stem for path in (CONF / "compressor").glob("*.yaml")))
     made: MakeCompressor = instantiate(load_method("compressor", name)["algorithm"], _partial_=True)
     return made

@@ -18,15 +18,14 @@ from sketchbench.compressor.message import Message, Reply, place_type, sparse_nb
 from sketchbench.kernels import Array
 from sketchbench.measure.numbers import check_finite
 
-Parts = Mapping[str, Array]  # arrays by name, in the types that are sent; of a client (1, 1, ...)
-STEP, PLACES = "step", "places"  # of a reply that is no mean message
+Parts = Mapping[str, Array]  # arrays by name, in their sent types; of a client (1, 1, ...)
+STEP, PLACES = "step", "places"  # of a reply other than a mean message
 
 
 class _Half:
-    """What both halves know.
+    """State shared by the client's and the server's half.
 
     Attributes:
-        compressor: of their messages.
         shared: whether clients keep the server's memory, too, and compute it from the mean messages.
         waits: whether a client's memory depends on the step, and not on its own message alone.
     """
@@ -47,7 +46,6 @@ class _Half:
 
     @property
     def follows(self) -> bool:
-        """Whether a client needs each step that the server makes."""
         return self.shared or self.waits
 
     @property
@@ -68,16 +66,9 @@ class _Half:
 
 
 class ClientRounds(_Half):
-    """A client of a compressor. Of the server's memory it has what all can compute, and nothing with feedback there.
-
-    Arguments:
-        compressor: the server's, too.
-        seed: of the randomness that all share and of the client's own.
-        number: the client's.
-
-    Raises:
-        ValueError: for a compressor whose clients need more than mean messages and steps.
-    """
+    """A client of a compressor. It has the part of the server's memory that all can compute: none with server feedback.
+    The seed is that of the shared randomness and of the client's own. Raises ValueError for a compressor whose clients
+    need more than mean messages and steps."""
 
     def __init__(self, compressor: Compressor, seed: int, number: int) -> None:
         super().__init__(compressor, seed)
@@ -89,7 +80,7 @@ class ClientRounds(_Half):
         self._sent: Parts = {}
 
     def send(self, update: Array, number: int) -> Parts:
-        """The message of a round's first phase.
+        """Return the message of a round's first phase.
 
         Arguments:
             update: (d,), float32.
@@ -97,7 +88,7 @@ class ClientRounds(_Half):
 
         Raises:
             ValueError: for an entry that is not finite.
-            OverflowError: where the update and the memory together exceed float32.
+            OverflowError: if the update and the memory together exceed float32.
         """
         check_finite("the update", update)
         carried = update[None, None]
@@ -109,7 +100,7 @@ class ClientRounds(_Half):
         return self._send()
 
     def send_next(self, reply: Parts) -> Parts:
-        """The message of the next phase, after the server's reply to the last."""
+        """Return the message of the next phase, after the server's reply to the last."""
         self._means.append(reply)
         return self._send()
 
@@ -132,7 +123,7 @@ class ClientRounds(_Half):
         return message.parts
 
     def follow(self, reply: Parts) -> Array:
-        """The step (d,) of the last reply of a round, after which the next round may begin."""
+        """Return the step (d,) of the last reply of a round, after which the next round may begin."""
         if STEP in reply:
             replies, after = self._answers(self._means, self._memory, self._at)
             replies.append(Reply(self._dense(reply), 0))
@@ -154,7 +145,7 @@ class ClientRounds(_Half):
         return step
 
     def state(self) -> dict[str, Array]:
-        """What the client needs after a break: arrays by name."""
+        """Return the client's state for a break: arrays by name."""
         kept = {f"memory {number}": array for number, array in enumerate(door.arrays(tuple(self._memory)))}
         kept["phases"] = np.array(len(self._means))
         for phase, mean in enumerate(self._means):
@@ -164,7 +155,7 @@ class ClientRounds(_Half):
         return kept
 
     def load(self, state: Mapping[str, Array], number: int) -> None:
-        """Go on from what `state` gave in a round."""
+        """Resume from the `state` of a round."""
         self._at = self._at._replace(round=number)
         kept = iter(_with(state, "memory ").values())
         self._memory = Memory(*door.replace(tuple(self._begun), lambda _: next(kept)))
@@ -173,17 +164,8 @@ class ClientRounds(_Half):
 
 
 class ServerRounds(_Half):
-    """The server of a compressor.
-
-    Arguments:
-        compressor, seed: as of `ClientRounds`.
-
-    Attributes:
-        step: (d,), of the last round that is over; None before it.
-
-    Raises:
-        ValueError: for a compressor whose clients need more than mean messages and steps.
-    """
+    """The server of a compressor; compressor and seed are those of `ClientRounds`, and so are errors. `step` is (d,),
+    of the last finished round; None before it."""
 
     def __init__(self, compressor: Compressor, seed: int) -> None:
         super().__init__(compressor, seed)
@@ -192,12 +174,8 @@ class ServerRounds(_Half):
         self.step: Array | None = None
 
     def answer(self, each: Sequence[Parts], number: int) -> Parts:
-        """The reply to all clients' messages of a phase of a round; with the last phase, the round is over.
-
-        Raises:
-            ValueError: for messages of unequal form.
-            OverflowError: where the step or the memory exceeds float32.
-        """
+        """The reply to all clients' messages of a phase of a round; the last phase ends the round. Raises ValueError
+        for messages of unequal form, and OverflowError if the step or the memory exceeds float32."""
         compressor, at = self.compressor, At(self._kernels, self._seed, number, 1)
         together = _together(each)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # refused below
@@ -215,7 +193,6 @@ class ServerRounds(_Half):
 
 
 def _together(each: Sequence[Parts]) -> Message:
-    """Clients' messages as one."""
     forms = [{name: (part.dtype, part.shape) for name, part in parts.items()} for parts in each]
     if any(form != forms[0] for form in forms):
         raise ValueError("clients sent messages of unequal form; give all of them the same compressor and compression")
@@ -223,7 +200,7 @@ def _together(each: Sequence[Parts]) -> Message:
 
 
 def _sent(reply: Reply) -> Parts:
-    """A step (1, d) as it is counted: all its entries, or those that are not 0 with their places."""
+    """A step (1, d) in its counted form: all its entries, or its nonzeros with their places."""
     step = reply.content
     if reply.nbytes >= step.nbytes or sparse_nbytes(step) >= step.nbytes:
         return {STEP: step}
@@ -232,5 +209,5 @@ def _sent(reply: Reply) -> Parts:
 
 
 def _with(state: Mapping[str, Array], start: str) -> dict[str, Array]:
-    """The arrays whose names have this start, without it."""
+    """The arrays whose names begin with `start`, without it."""
     return {name.removeprefix(start): array for name, array in state.items() if name.startswith(start)}

@@ -24,8 +24,7 @@ class SketchTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         random_state: an integer, a RandomState, or None for another operator in every `fit`.
 
     Attributes:
-        operator_: R, a `Sketch`; `operator_.as_linear_operator()` and `operator_.materialize()` have it for SciPy and
-            NumPy.
+        operator_: R, a `Sketch`; use `operator_.as_linear_operator()` in SciPy and `operator_.materialize()` in NumPy.
         n_features_in_: d.
     """
 
@@ -35,11 +34,8 @@ class SketchTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: Any = None) -> "SketchTransformer":
-        """Draw the operator, for as many features as X has.
-
-        Raises:
-            SizeError: where the family can't have this size; ValueError and TypeError as of scikit-learn.
-        """
+        """Draw the operator, for the number of features of X. Raises SizeError for a size that the family lacks, and
+        scikit-learn's ValueError and TypeError."""
         X = validate_data(self, X, dtype=[np.float64, np.float32])
         root = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         family = self.family(d=self.n_features_in_, b=self.n_components)
@@ -48,14 +44,14 @@ class SketchTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         return self
 
     def transform(self, X: ArrayLike) -> NDArray[Any]:
-        """Sketch each row: (rows, n_components), in float32 where X is, or else in float64."""
+        """Sketch each row: (rows, n_components), in float32 for float32 X, else in float64."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         sketched: NDArray[Any] = self.operator_.sketch(np.ascontiguousarray(X))
         return sketched
 
     def inverse_transform(self, X: ArrayLike) -> NDArray[Any]:
-        """Map sketches y back to Rᵀy: (rows, d), an estimate without bias for families with E[RᵀR] = I."""
+        """Map sketches y back to Rᵀy: (rows, d), an unbiased estimate for families with E[RᵀR] = I."""
         check_is_fitted(self)
         X = np.asarray(X)
         back: NDArray[Any] = self.operator_.desketch(np.ascontiguousarray(X))

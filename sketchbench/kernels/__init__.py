@@ -25,19 +25,19 @@ Entries = Literal["gaussian", "signs"]  # distribution of the entries of a dense
 
 
 def index_type(bound: int) -> str:
-    """The dtype of integers from 0 to bound - 1: `int32` where they fit, else `int64`."""
+    """The dtype of integers from 0 to bound - 1: `int32` if they fit, else `int64`."""
     return "int32" if bound <= WIDE else "int64"
 
 
 class Kernels(Protocol):
     """The functions and names of a backend module.
 
-    Numbers of rows and columns, and indices, which are said to be int32 here, are int64 where their bound exceeds 2^31.
-    A row of random words has at most 2^34 of them, and a matrix 2^32 rows (`Draws` refuses more).
+    Numbers of rows and columns, and indices, called int32 here, are int64 if their bound exceeds 2^31. A row of random
+    words has at most 2^34 of them, and a matrix 2^32 rows (`Draws` rejects more).
 
     Shapes are in terms of T operators, N vectors and s nonzeros per column. Random draws take `key` (64 bits), `stream`
     (a number that tells draws of an operator apart, 0 to 2^32 - 1), `first` (the number of the first operator) and
-    `operators` (T). Costs are those of the whole stack.
+    `operators` (T). Costs are for the whole stack.
 
     Attributes:
         NAME: name of the backend.
@@ -51,50 +51,31 @@ class Kernels(Protocol):
         """Uniform 32-bit words, uint32 (T, count)."""
 
     def random_integers(self, key: int, stream: int, first: int, operators: int, count: int, bound: int) -> Array:
-        """Integers in [0, bound), int32 (T, count): ⌊word bound / 2^32⌋ for the words of `random_words`.
-
-        For bounds above 2^31 they are made of 64 bits, words 2 i and 2 i + 1: ⌊(2^32 word + word) bound / 2^64⌋.
-        """
+        """Integers in [0, bound), int32 (T, count): ⌊word bound / 2^32⌋ for the words of `random_words`. Bounds above
+        2^31 use 64 bits, words 2 i and 2 i + 1: ⌊(2^32 word + word) bound / 2^64⌋."""
 
     def random_subset(self, key: int, stream: int, first: int, operators: int, count: int, population: int) -> Array:
-        """Uniform samples of `count` >= 1 of range(population) without replacement, int32 (T, count), ascending.
-
-        Item i gets a key of 64 bits: word i of 2 population `random_words` is its upper half, word population + i the
-        lower half. The items of the smallest keys are the sample. O(T population).
-        """
+        """Uniform samples of `count` >= 1 of range(population) without replacement, int32 (T, count), ascending: the
+        items of the smallest 64-bit keys. For item i, word i of 2 population `random_words` is the key's upper half,
+        word population + i its lower half. O(T population)."""
 
     def integer_rows(
         self, key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int, bound: int
     ) -> Array:
-        """Rows `row` to `row + rows` of T matrices of integers in [0, bound), int32 (T, rows, d).
-
-        Row 0 is `random_integers`.
-        """
+        """`random_integers` as rows `row` to `row + rows` of T matrices, int32 (T, rows, d); row 0 is the same."""
 
     def sign_rows(self, key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int) -> Array:
         """Rows `row` to `row + rows` of T matrices of random signs, int8 (T, rows, d)."""
 
     def gaussian_rows(self, key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int) -> Array:
-        """Rows `row` to `row + rows` of T matrices of standard normals, float64 (T, rows, d).
-
-        They are normal quantiles of (word + 1/2) / 2^32. This granularity ends the tails at 6.3 and lowers the variance
-        by less than 1e-8.
-        """
+        """Rows `row` to `row + rows` of T matrices of standard normals, float64 (T, rows, d): normal quantiles of (word
+        + 1/2) / 2^32. This granularity ends the tails at 6.3 and lowers the variance by less than 1e-8."""
 
     def dense_sketch(
-        self,
-        entries: Entries,
-        key: int,
-        stream: int,
-        first: int,
-        operators: int,
-        rows: int,
-        x: Array,
+        self, entries: Entries, key: int, stream: int, first: int, operators: int, rows: int, x: Array
     ) -> Array:
-        """E x for T matrices E with the first `rows` rows of `gaussian_rows` or `sign_rows`, which are not stored.
-
-        x (T or 1, N, d) -> (T, N, rows). O(T rows d) to generate entries, O(N T rows d) to multiply.
-        """
+        """E x for T matrices E with the first `rows` rows of `gaussian_rows` or `sign_rows`, which are not stored. x (T
+        or 1, N, d) -> (T, N, rows). O(T rows d) to generate entries, O(N T rows d) to multiply."""
 
     def dense_desketch(
         self, entries: Entries, key: int, stream: int, first: int, operators: int, d: int, y: Array
@@ -102,74 +83,41 @@ class Kernels(Protocol):
         """Eᵀ y for the matrices of `dense_sketch`: y (T or 1, N, rows) -> (T, N, d)."""
 
     def polynomial_hash(self, coefficients: Array, points: int) -> Array:
-        """Polynomials modulo the Mersenne prime 2^31 - 1 at 0, 1, ..., points - 1.
-
-        Arguments:
-            coefficients: uint32 (T, rows, k), the highest power first, each below the prime.
-            points: number of points.
-
-        Returns:
-            uint32 (T, rows, points).
-        """
+        """Polynomials modulo the Mersenne prime 2^31 - 1 at 0, 1, ..., points - 1: uint32 (T, rows, points).
+        Coefficients are uint32 (T, rows, k), the highest power first, each below the prime."""
 
     def distinct(self, words: Array, b: int) -> Array:
-        """Uniform samples of s of range(b) without replacement, by Floyd's algorithm.
-
-        Arguments:
-            words: uniform words, uint32 (T, s, d), or uint64 for b > 2^31.
-            b: size of the population.
-
-        Returns:
-            int32 (T, s, d), distinct along axis 1.
-        """
+        """Uniform samples of s of range(b) without replacement, by Floyd's algorithm: int32 (T, s, d), distinct along
+        axis 1. The uniform words are uint32 (T, s, d), or uint64 for b > 2^31."""
 
     def prepare(self, buckets: Array, signs: Array, b: int) -> Any:
-        """Make a stack of sparse matrices, in this backend's own form, for `scatter`, `gather`, `project` and `median`.
-
-        Column j of matrix t has the entries signs[t, r, j] in the rows buckets[t, r, j], r = 0, ..., s - 1.
-
-        Arguments:
-            buckets: int32 (T, s, d) in [0, b).
-            signs: int8 (T, s, d), 1 or -1; 0 leaves an entry out.
-            b: number of rows.
-        """
+        """Make a stack of sparse matrices, in this backend's form, for `scatter`, `gather`, `project` and `median`.
+        Column j of matrix t has the entries signs[t, r, j] in the rows buckets[t, r, j], r = 0, ..., s - 1. Buckets are
+        int32 (T, s, d) in [0, b), signs int8 (T, s, d), 1 or -1; 0 leaves an entry out."""
 
     def scatter(self, matrix: Any, x: Array, out: Array | None = None) -> Array:
-        """Multiply by a stack of sparse matrices: x (T or 1, N, d) -> (T, N, b). O(T N s d).
-
-        The order of each sum is fixed. `out`, contiguous and of the dtype of x, is overwritten with the result.
-        """
+        """Multiply by a stack of sparse matrices: x (T or 1, N, d) -> (T, N, b). O(T N s d). The order of each sum is
+        fixed. `out`, contiguous and of the dtype of x, is overwritten with the result."""
 
     def gather(self, matrix: Any, y: Array) -> Array:
         """Multiply by the transposes of a stack of sparse matrices: y (T or 1, N, b) -> (T, N, d). O(T N s d)."""
 
     def project(self, matrix: Any, x: Array) -> Array:
-        """`gather` of `scatter`: x (T or 1, N, d) -> (T, N, d), in one pass where that is faster."""
+        """`gather` of `scatter`: x (T or 1, N, d) -> (T, N, d), in one pass if that is faster."""
 
     def median(self, matrix: Any, y: Array) -> Array:
-        """`gather` with the median over the s entries of a column in the place of the sum: (T or 1, N, b) -> (T, N, d).
-
-        For even s the median is the mean of the middle two.
-        """
+        """`gather` with the median of a column's s entries instead of the sum; for even s the middle two's mean."""
 
     def collect(self, v: Array, at: Array) -> Array:
         """The entries of v (T or 1, N, d) at indices, int32 (T, N or 1, k): (T, N, k). O(T N k)."""
 
     def spread(self, at: Array, values: Array, out: Array, keep: bool = False) -> Array:
-        """The transpose of `collect`: add values at indices to zeros, or to `out` itself with `keep`.
-
-        Arguments:
-            at: indices in ascending order, int32 (T, N or 1, k); repeats add up.
-            values: (T, N, k).
-            out: contiguous, (T, N, d); overwritten and returned.
-            keep: whether to add to the content of `out`.
-        """
+        """The transpose of `collect`: add values (T, N, k) at ascending indices, int32 (T, N or 1, k), to zeros, or to
+        the content of `out` with `keep`; repeats add up. `out` (T, N, d), contiguous, is overwritten and returned."""
 
     def largest(self, x: Array, k: int) -> Array:
         """The indices of the k entries of largest magnitude in every row of x (N, d), int32 (N, k), ascending. O(N d).
-
-        Entries must be finite. Of equal magnitudes the first ones are taken.
-        """
+        Entries must be finite. Of equal magnitudes the first are taken."""
 
     def inner(self, u: Array, v: Array) -> Array:
         """The inner products of the rows of u and v (N, d), contiguous: (N,), in their dtype. O(N d)."""
@@ -178,60 +126,30 @@ class Kernels(Protocol):
         """u + scale * v for contiguous u and v (N, d) and factors (N, 1) of one dtype, written to v. O(N d)."""
 
     def scale_and_add(self, x: Array, scale: Array, terms: Sequence[tuple[Array, Array]]) -> Array:
-        """scale * x plus sparse vectors; overwrites and returns x. O(N d).
-
-        Arguments:
-            x: contiguous, (N, d).
-            scale: factors of the rows, (N, 1).
-            terms: sparse vectors with equally many nonzeros: indices, int32 (N, k), ascending, and values (N, k).
-        """
+        """scale * x plus sparse vectors; overwrites and returns x (N, d), contiguous. O(N d). Row factors `scale` are
+        (N, 1); terms have equally many nonzeros: ascending indices, int32 (N, k), and values (N, k)."""
 
     def move_shared(self, at: Array, values: Array, others: Array, entries: Array) -> None:
         """Make the supports of two sparse vectors disjoint without changing their sum; overwrites both. O(N (k + m)).
-
-        Where an index of the second vector is also one of the first, its value is added to the first and set to 0.
-
-        Arguments:
-            at, values: first vectors: distinct ascending indices, int32 (N, k), and values (N, k).
-            others, entries: second vectors: distinct ascending indices, int32 (N, m), and values (N, m).
-        """
+        At a shared index the second vector's value is added to the first's and set to 0. Each has distinct ascending
+        indices, int32 (N, k) or (N, m), and values of that shape."""
 
     def walsh_hadamard(self, x: Array) -> Array:
-        """The orthonormal Walsh-Hadamard transform of the last axis, whose length n is a power of two. O(size log n).
-
-        It may overwrite x.
-        """
+        """The orthonormal Walsh-Hadamard transform of the last axis, of a length 2^i. O(size log n). May overwrite
+        x."""
 
     def spread_hadamard(self, at: Array, values: Array, scale: float, out: Array) -> Array:
-        """`walsh_hadamard` of scale times sparse vectors: (T, N, n).
-
-        Arguments:
-            at: indices in ascending order, int32 (T, N or 1, k).
-            values: (T, N, k).
-            scale: factor.
-            out: contiguous, (T, N, n); overwritten, and perhaps returned.
-        """
+        """`walsh_hadamard` of scale times sparse vectors: (T, N, n). Indices are ascending, int32 (T, N or 1, k),
+        values (T, N, k). `out` (T, N, n), contiguous, is overwritten, and perhaps returned."""
 
     def hadamard_collect(self, x: Array, at: Array, scale: float) -> Array:
-        """scale times the entries of `walsh_hadamard(x)` at indices: (T, N, k).
-
-        Arguments:
-            x: (T or 1, N, n); overwritten.
-            at: indices in ascending order, int32 (T, N or 1, k).
-            scale: factor.
-        """
+        """scale times entries (T, N, k) of `walsh_hadamard(x)` at ascending indices (T, N or 1, k); overwrites x."""
 
     def spread_hadamard_collect(
         self, terms: Sequence[tuple[Array, Array]], room: Array, at: Array, scale: float
     ) -> Array:
-        """`hadamard_collect` of a sum of sparse vectors: (T, N, k).
-
-        Arguments:
-            terms: indices and values, as for `spread`.
-            room: contiguous memory (T, N, n); overwritten.
-            at: indices in ascending order, int32 (T, N or 1, k).
-            scale: factor.
-        """
+        """`hadamard_collect` at `at` of the sum of sparse vectors that `spread` makes in `room` (T, N, n): (T, N,
+        k)."""
 
     def cosine(self, x: Array) -> Array:
         """The orthonormal DCT-II of the last axis. O(size log n)."""
@@ -240,7 +158,7 @@ class Kernels(Protocol):
         """The transpose and inverse of `cosine`, the DCT-III."""
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Array:
-        """An uninitialised contiguous array that starts at a cache line, where transforms are faster."""
+        """An uninitialised contiguous array that starts at a cache line, which speeds up transforms."""
 
     def asarray(self, x: Any) -> Array:
         """Move a NumPy array to the backend."""
@@ -256,7 +174,7 @@ def device_missing() -> str | None:
 
 @functools.cache
 def _missing_in(process: int) -> str | None:
-    """The answer for this process; a forked child can't use its parent's device, and gets an answer of its own."""
+    """The answer for this process; a forked child can't use its parent's device, and gets its own answer."""
     if importlib.util.find_spec("cupy") is None:
         return "CuPy is not installed (pip install 'sketchbench[gpu]')"
     import cupy
@@ -269,10 +187,7 @@ def _missing_in(process: int) -> str | None:
 
 
 def resolve(name: str = "auto") -> str:
-    """The backend of a name: `auto` is `cupy` with a GPU, else `numba`.
-
-    Raises:
-        ValueError: for an unknown name.
+    """The backend of a name: `auto` is `cupy` with a GPU, else `numba`. Raises ValueError for an unknown name.
 
     >>> resolve("numpy")
     'numpy'
@@ -283,12 +198,8 @@ def resolve(name: str = "auto") -> str:
 
 
 def usable(name: str = "auto") -> str:
-    """The backend of a name, if it can run here; there is no silent fallback.
-
-    Raises:
-        ValueError: for an unknown name.
-        RuntimeError: for `cupy` without a device, or `numba` without its compiler.
-    """
+    """The backend of a name, if it can run here; there is no silent fallback. Raises ValueError for an unknown name,
+    RuntimeError for `cupy` without a device, or `numba` without its compiler."""
     name = resolve(name)
     if name == "cupy" and (reason := device_missing()):
         raise RuntimeError(f"kernels=cupy can't run here: {reason}; use kernels=numba or auto")
@@ -300,12 +211,8 @@ def usable(name: str = "auto") -> str:
 
 
 def load(name: str = "auto") -> Kernels:
-    """Import the backend module of a name: `numpy`, `numba`, `cupy` or `auto`.
-
-    Raises:
-        ValueError: for an unknown name.
-        RuntimeError: where the backend cannot run here, or Numba finds no folder for its cache.
-    """
+    """Import the backend module of a name: `numpy`, `numba`, `cupy` or `auto`. Raises ValueError for an unknown name,
+    RuntimeError if the backend cannot run here, or Numba finds no folder for its cache."""
     backend = usable(name)
     try:
         return cast(Kernels, importlib.import_module(f"{__name__}.{backend}_kernels"))

@@ -1,8 +1,6 @@
-"""GPU kernels; `Kernels` documents the functions, and `numpy_kernels` defines their results.
-
-The CUDA source below is compiled at the first launch. Every thread owns the entries that it writes, and the order of
-each floating-point sum depends on sizes only; atomics count integers only. So results do not depend on the schedule.
-"""
+"""GPU kernels; `Kernels` documents the functions, and `numpy_kernels` defines their results. The CUDA source below is
+compiled at the first launch. Every thread owns the entries that it writes, and the order of each floating-point sum
+depends on sizes only; atomics count integers only. So results do not depend on the schedule."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -543,7 +541,7 @@ __global__ void dense_desketch(u64 key, i64 stream, i64 first, i64 operators, i6
 _REAL = {"float32": "float", "float64": "double"}
 _ENTRIES = {"gaussian": "Normal", "signs": "Sign"}
 _LINES = {"gaussian": 1, "signs": 4}  # as in the source: rows per block of `dense_sketch`
-_VECTORS = 4  # vectors by which a generated entry of a dense matrix is multiplied at a time
+_VECTORS = 4  # vectors that one generated entry of a dense matrix multiplies at a time
 _LANES = (1, 32, _THREADS)  # possible numbers of threads for a bucket in `scatter`
 _TILE = {"float32": 13, "float64": 12}  # as in the source: log2 of a tile of `hadamard`
 _STAGES = 8  # most stages of `hadamard` in a strided pass, whose runs are then 128 bytes long
@@ -594,7 +592,6 @@ def _run(name: str, blocks: int, *arguments: Any, threads: int = _THREADS) -> No
 
 
 def _launch(name: str, size: int, *arguments: Any) -> None:
-    """Run a kernel whose threads stride over `size` indices."""
     _run(name, min(_ratio(size, _THREADS), _BLOCKS), *arguments)
 
 
@@ -610,7 +607,7 @@ def _ratio(size: int, step: int) -> int:
 
 
 def _draw(entry: str, step: int, key: int, stream: int, first: int, row: int, out: Array) -> Array:
-    """Fill `out` (T, rows, d) with random entries, of which one call of the generator makes `step`."""
+    """Fill `out` (T, rows, d) with random entries; one call of the generator makes `step` of them."""
     operators, rows, d = out.shape
     size = operators * rows * _ratio(d, step)
     place = (np.uint64(key), stream, first, operators, row, rows, d)
@@ -680,12 +677,8 @@ class SparseMatrix:
 
     @cached_property
     def by_bucket(self) -> tuple[Array, Array, Array]:
-        """The entries sorted by bucket, then by r, then by column.
-
-        Returns:
-            Columns, int32 (T s d), or int64 for d > 2^31; signs, int8 (T s d); and starts, int64 (T b + 1): bucket k of
-            operator t begins at entry starts[t b + k].
-        """
+        """The entries sorted by bucket, then by r, then by column: columns, int32 (T s d), or int64 for d > 2^31;
+        signs, int8 (T s d); and starts, int64 (T b + 1). Bucket k of operator t begins at entry starts[t b + k]."""
         operators, _, d = self.buckets.shape
         offsets = self.b * cupy.arange(operators, dtype=np.int64)[:, None, None]
         count = operators * self.b
@@ -815,7 +808,7 @@ def largest(x: Array, k: int) -> Array:
 
 
 def inner(u: Array, v: Array) -> Array:
-    # cuBLAS would add in another order for another number of rows
+    # cuBLAS's order of additions depends on the number of rows
     rows, d = u.shape
     parts, real = max(1, min(_ratio(d, 16 * _THREADS), _BUSY)), _REAL[u.dtype.name]
     sums, out = cupy.empty(rows * parts, dtype=np.float64), cupy.empty(rows, dtype=u.dtype)

@@ -1,14 +1,14 @@
-"""The device that kernels compute on, where their name alone does not say it."""
+"""The device that kernels compute on, if their name alone does not say it."""
 
 import functools
 import importlib.util
 
-EMULATED = "cupy-emulated"  # what records say of the tests' emulated device, which is none
+EMULATED = "cupy-emulated"  # the name in records of the tests' emulated device, which is not a device
 
 
 @functools.cache
 def on_emulated_device() -> bool:
-    """Whether the CuPy that is found here is the tests' stand-in, which computes on the CPU."""
+    """Return whether the installed CuPy is the tests' stand-in, which computes on the CPU."""
     if importlib.util.find_spec("cupy") is None:
         return False
     import cupy

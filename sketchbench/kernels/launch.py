@@ -1,9 +1,9 @@
-"""What a CUDA kernel takes, read from its source, and the check of every launch against it.
+"""The parameters of a CUDA kernel, read from its source, and the check of every launch against them.
 
-CuPy passes an array as a bare pointer: a kernel that is given another dtype, a strided view, too short an array or one
-of another device reads other numbers without a word. In the source, `HOLDS(...)` after a pointer says how many entries
-it leads to: an expression in the kernel's integers, in the names of its other arrays, which stand for their sizes, and
-in `blocks`, the number of blocks of the launch.
+CuPy passes an array as a bare pointer: given another dtype, a strided view, a short array or another device's array, a
+kernel silently reads other numbers. In the source, `HOLDS(...)` after a pointer gives its number of entries: an
+expression in the kernel's integers, in the names of its other arrays, which stand for their sizes, and in `blocks`, the
+number of blocks of the launch.
 """
 
 import re
@@ -30,7 +30,7 @@ _LIMIT = 2**63
 
 
 class Parameter(NamedTuple):
-    """A parameter of a kernel: an array, of which `size` is the number of entries, or a number, without it."""
+    """A parameter of a kernel: an array with `size` entries, or a number, without size."""
 
     name: str
     dtype: np.dtype[Any]
@@ -39,13 +39,8 @@ class Parameter(NamedTuple):
 
 
 def parameters(code: str, name: str, constants: Mapping[str, int]) -> tuple[Parameter, ...]:
-    """The parameters of a kernel.
-
-    Arguments:
-        code: the CUDA source.
-        name: of an instance, such as `scatter<float, 32>`, without arguments that the source has defaults for, or with.
-        constants: macros of the source that expressions in `HOLDS` may name.
-    """
+    """The parameters of a kernel's instance, such as `scatter<float, 32>`, in CUDA source; arguments with defaults may
+    be left out. `constants` are macros of the source that expressions in `HOLDS` may name."""
     plain, _, given = name.rstrip(">").partition("<")
     for match in _KERNEL.finditer(code):
         if match[2] == plain:
@@ -61,7 +56,7 @@ def parameters(code: str, name: str, constants: Mapping[str, int]) -> tuple[Para
 
 
 def _split(text: str) -> list[str]:
-    """The texts between commas, up to the parenthesis that closes a list of parameters."""
+    """The parts between commas, up to the parenthesis that closes a list of parameters."""
     parts, depth = [""], 0
     for letter in text:
         depth += (letter == "(") - (letter == ")")
@@ -88,17 +83,10 @@ def _parameter(
 
 
 def check(kernel: str, wanted: Sequence[Parameter], blocks: int, arguments: Sequence[Any], device: int) -> None:
-    """Compare the arguments of a launch with the kernel's parameters.
-
-    Arguments:
-        wanted: the kernel's `parameters`.
-        arguments: arrays of the device, Python's integers for int64, and NumPy's scalars.
-        device: number of the current device.
-
-    Raises:
-        TypeError: for a wrong number of arguments, a wrong dtype, or an array where a number belongs.
-        ValueError: for a strided array, one of another size or device, and a negative number or one beyond 64 bits.
-    """
+    """Compare a launch's arguments with the kernel's parameters, `wanted`: arrays of the current device, Python's
+    integers for int64, and NumPy's scalars. Raises TypeError for a wrong number of arguments, a wrong dtype, or an
+    array instead of a number; ValueError for a strided array, another size or device, and numbers below 0 or beyond 64
+    bits."""
     if len(arguments) != len(wanted):
         raise TypeError(f"{kernel} takes {len(wanted)} arguments, not {len(arguments)}")
     named = dict(zip((parameter.name for parameter in wanted), arguments, strict=True))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sketchbench.kernels.threaded import Threaded, threads
 
-_BYTES = 32  # bytes of a vector; where registers are shorter, the compiler uses several
+_BYTES = 32  # bytes of a vector; for shorter registers the compiler uses several
 _LEAST, _MOST = 2**17, 2**20  # smallest and largest block in bytes; in between it is an eighth of a transform
 _UNIT = 2**12  # smallest number of entries that are filled and then transformed, in the nearest cache
 _PANEL = 2**17  # bytes of a panel
@@ -30,12 +30,9 @@ _EIGHTS = 0o1111111111111  # the powers of eight
 
 
 def _butterfly(radix: int, lanes: bool = False) -> Any:
-    """A compiled function of (source, i, step, target, j, stride, width, scale) that combines `radix` rows.
-
-    Row r has `width` entries from source[i + r * step] on, a multiple of a vector's; scale times the result goes to
-    target[j + r * stride] on. With `lanes`, entries of a row that share a vector are combined first. Indices are not
-    checked.
-    """
+    """A compiled function of (source, i, step, target, j, stride, width, scale) that combines `radix` rows. Row r has
+    `width` entries from source[i + r * step] on, a multiple of a vector's; scale times the result goes to target[j + r
+    * stride] on. With `lanes`, entries of a row that share a vector are combined first. Indices are not checked."""
 
     @intrinsic
     def combine(
@@ -74,7 +71,6 @@ def _places(context: Any, builder: Any, kind: Any, array: Any, first: Any, step:
 
 
 def _everywhere(builder: Any, vector: Any, value: Any) -> Any:
-    """A vector with the value in every lane."""
     filled = ir.Constant(vector, ir.Undefined)
     for lane in range(vector.count):
         filled = builder.insert_element(filled, value, ir.IntType(32)(lane))
@@ -93,8 +89,7 @@ def _combine(builder: Any, v: list[Any]) -> list[Any]:
 
 
 def _combine_lanes(builder: Any, vector: Any, v: Any) -> Any:
-    """The stages within a vector. Of lanes i and i ^ half, the lower becomes their sum, the upper their difference,
-    for which its own sign is flipped first."""
+    """The stages within a vector: lanes i and i ^ half become sum and difference, by a flip of the second's sign."""
     lanes, undefined = range(vector.count), ir.Constant(vector, ir.Undefined)
     bits = ir.IntType(64 if isinstance(vector.element, ir.DoubleType) else 32)
     integers = ir.VectorType(bits, vector.count)
@@ -113,7 +108,7 @@ _leaf, _two, _four, _eight = _butterfly(8, lanes=True), _butterfly(2), _butterfl
 
 @njit(cache=True)
 def _beside_eights(n: int) -> int:
-    """The factor 1, 2 or 4 of n, a power of two, beside its power of eight."""
+    """The factor 1, 2 or 4 of n, a power of two, next to its power of eight."""
     return 1 if n & _EIGHTS else 2 if n & 2 * _EIGHTS else 4
 
 
@@ -132,10 +127,8 @@ def _scalars(x: NDArray[Any], first: int, n: int, scale: Any) -> None:
 
 @njit(cache=True)
 def _close(x: NDArray[Any], first: int, n: int, unit: int, done: int, scale: Any) -> None:
-    """Combine complete groups of eight units of x, after `done` units from `first` on are transformed.
-
-    n is a power of eight times `unit`. The last combination multiplies all n entries by scale.
-    """
+    """Combine complete groups of eight units of x, after `done` units from `first` on are transformed. n is a power of
+    eight times `unit`. The last combination multiplies all n entries by scale."""
     h = unit
     while done % 8 == 0:
         i = first + (done - 8) * h
@@ -145,10 +138,7 @@ def _close(x: NDArray[Any], first: int, n: int, unit: int, done: int, scale: Any
 
 @njit(cache=True)
 def _block(x: NDArray[Any], first: int, n: int, scale: Any) -> None:
-    """Transform n entries of x from `first` on, times scale, for every n.
-
-    Eight parts are transformed one after the other and then combined, so that they are still in the nearest cache.
-    """
+    """Transform n entries of x from `first` on, times scale, for every n: eighths are combined while in the cache."""
     width, one = _BYTES // x.itemsize, x.dtype.type(1)
     leaf = 8 * width
     if n < leaf:
@@ -171,8 +161,8 @@ def _block(x: NDArray[Any], first: int, n: int, scale: Any) -> None:
 def _panel(
     x: NDArray[Any], first: int, rows: int, h: int, y: NDArray[Any], j: int, stride: int, width: int, scale: Any
 ) -> None:
-    """Combine 2, 4 or 8 rows of `width` entries, h apart, of x from `first` on, times scale, into rows of y from j on,
-    `stride` apart."""
+    """Combine 2, 4 or 8 rows of `width` entries, h apart, of x, times scale, into rows of y from j on, `stride`
+    apart."""
     if rows == 2:
         _two(x, first, h, y, j, stride, width, scale)
     elif rows == 4:
@@ -192,10 +182,7 @@ def _blocks(x: NDArray[Any], n: int, size: int, scale: float) -> None:
 
 @njit(cache=True)
 def _alone(x: NDArray[Any], scale: float) -> None:
-    """Transform all vectors of a contiguous array (..., n), times scale, on one thread.
-
-    It is reshaped here, since reshaping in Python takes as long as a short transform.
-    """
+    """Transform all vectors of an array (..., n), times scale, on one thread; reshaping in Python would be slow."""
     flat, n = x.reshape(-1), x.shape[-1]
     for first in range(0, flat.shape[0], n):
         _block(flat, first, n, flat.dtype.type(scale))
@@ -213,7 +200,6 @@ def _panels(x: NDArray[Any], rows: int, h: int, width: int, scale: float) -> Non
 
 @njit(cache=True)
 def _add(places: NDArray[np.int32], low: int, values: NDArray[Any], weight: Any, x: NDArray[Any]) -> None:
-    """Add weight * values to the entries `places` - low of x."""
     for i in range(values.shape[0]):
         x[uintp(places[i] - low)] += values[i] * weight
 
@@ -228,10 +214,8 @@ def _blocks_of_sparse(
     h: int,
     scale: Any,
 ) -> None:
-    """`_blocks` of `weight` times sums of sparse vectors, which are formed in x (T, N, n).
-
-    Term i has the places at[..., starts[i] : starts[i + 1]] (T, N or 1, k), ascending, and these values (T, N, k).
-    """
+    """`_blocks` of `weight` times sums of sparse vectors, formed in x (T, N, n). Term i has the places at[...,
+    starts[i] : starts[i + 1]] (T, N or 1, k), ascending, and these values (T, N, k)."""
     operators, vectors, n = x.shape
     parts = n // h
     for index in prange(operators * vectors * parts):
@@ -254,7 +238,6 @@ def _blocks_of_sparse(
 
 @njit(cache=True)
 def _take(x: NDArray[Any], places: NDArray[np.int32], low: int, weight: Any, y: NDArray[Any]) -> None:
-    """Write weight times the entries `places` - low of x to y."""
     for i in range(y.shape[0]):
         y[i] = x[uintp(places[i] - low)] * weight
 
@@ -263,10 +246,7 @@ def _take(x: NDArray[Any], places: NDArray[np.int32], low: int, weight: Any, y: 
 def _collect_panels(
     x: NDArray[Any], at: NDArray[np.int32], y: NDArray[Any], h: int, width: int, scale: Any, weight: Any
 ) -> None:
-    """Do the last pass over x (T, N, n), and write only weight times its results at `at` to y.
-
-    at: places in ascending order, (T, N or 1, k); y: (T, N, k).
-    """
+    """Do the last pass over x (T, N, n); write weight times results at ascending `at` (T, N or 1, k) to y (T, N, k)."""
     operators, vectors, n = x.shape
     flat, rows = x.reshape(-1), n // h
     panels = h // width
@@ -282,7 +262,6 @@ def _collect_panels(
 
 @njit(cache=True)
 def _sign(r: int, q: int) -> int:
-    """The sign of entry (r, q) of the Walsh-Hadamard matrix."""
     both, sign = r & q, 1
     while both:
         both &= both - 1
@@ -299,12 +278,9 @@ def _collect_blocks(
     n: int,
     weights: tuple[Any, Any],
 ) -> None:
-    """Entries, at ascending places `at`, of transforms of sums of sparse vectors, to y (T, N, k).
-
-    Sparse vectors are places, values and starts as in `_blocks_of_sparse`. Transforms of n entries are multiplied by
-    weights[0], entries by weights[1]. The result is made in blocks of h entries; each of W threads works in a row of
-    `room` (W, h).
-    """
+    """Write entries, at ascending places `at`, of transforms of sums of sparse vectors to y (T, N, k). Sparse vectors
+    are as in `_blocks_of_sparse`. Transforms of n entries are multiplied by weights[0], entries by weights[1]. The
+    result is made in blocks of h entries; each of W threads works in a row of `room` (W, h)."""
     (places, values, starts), (operators, vectors, _) = terms, y.shape
     workers, h = room.shape
     parts = n // h
@@ -339,7 +315,7 @@ def _collect_entries(x: NDArray[Any], at: NDArray[np.int32], y: NDArray[Any], we
 
 
 def _passes(n: int, itemsize: int) -> list[tuple[int, int, int]]:
-    """The passes over memory of a transform of n entries: first the size of a block, twice, and then for each pass over
+    """The passes over memory of a transform of n entries: first the size of a block, twice; then for each pass over
     panels the number of rows, their distance and their width."""
     h = max(_LEAST, min(_MOST, n * itemsize // 8)) // itemsize
     passes = [(h, h, 1)]

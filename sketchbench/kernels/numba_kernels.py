@@ -106,7 +106,7 @@ def _integer_rows(key: Any, stream: int, first: int, row: int, bound: Any, out: 
 
 @Threaded
 def _wide_rows(key: Any, stream: int, first: int, row: int, bound: Any, out: NDArray[np.int64]) -> None:
-    """As `_integer_rows`, of two words each: `times_wide`."""
+    """`_integer_rows` of two words each, as in `times_wide`."""
     operators, rows, d = out.shape
     chunks, half, low = -(-d // _DRAWN), uint64(32), uint64(0xFFFFFFFF)
     for index in prange(operators * rows * chunks):
@@ -141,10 +141,8 @@ _DIGIT = 11  # upper bits of a word by which words are counted: the counts of a 
 
 @Threaded
 def _count_digits(key: Any, stream: int, t: int, population: int, counts: NDArray[np.int64]) -> None:
-    """Count how often each value of the upper _DIGIT bits occurs among words 0 to population - 1 of operator t.
-
-    counts: (strips, 2^_DIGIT), for strips of equal length, a multiple of _DRAWN.
-    """
+    """Count each value of the upper _DIGIT bits among words 0 to population - 1 of operator t. Counts are (strips,
+    2^_DIGIT), for strips of equal length, a multiple of _DRAWN."""
     share = -(-population // (counts.shape[0] * _DRAWN)) * _DRAWN
     for strip in prange(counts.shape[0]):
         words = np.empty(_DRAWN, np.uint32)
@@ -160,8 +158,7 @@ def _below_digit(
     key: Any, stream: int, t: int, population: int, digit: Any, counts: NDArray[np.int64], out: NDArray[np.int32],
     tied: NDArray[np.int32],
 ) -> None:  # fmt: skip
-    """Write the places of words whose upper _DIGIT bits are below `digit` to `out`, and of those equal to it to `tied`,
-    in ascending order. counts: of `_count_digits`."""
+    """Write the ascending places of words with upper _DIGIT bits below `digit` to `out`, and equal to it to `tied`."""
     share = -(-population // (counts.shape[0] * _DRAWN)) * _DRAWN
     for strip in prange(counts.shape[0]):
         below, equal = int64(0), int64(0)
@@ -184,7 +181,7 @@ def _below_digit(
 
 @njit(cache=True)
 def _wide_words(key: Any, stream: int, t: int, population: int, at: NDArray[np.int32]) -> NDArray[np.uint64]:
-    """The numbers of 64 bits made of words i and population + i, for each i of `at`."""
+    """The 64-bit numbers of words i and population + i, for each i of `at`."""
     wide = np.empty(at.shape[0], np.uint64)
     for k in range(at.shape[0]):
         upper = _philox(at[k] // 4, 0, t, stream, key)[at[k] % 4]
@@ -195,7 +192,6 @@ def _wide_words(key: Any, stream: int, t: int, population: int, at: NDArray[np.i
 
 @njit(cache=True)
 def _merge(own: int, others: NDArray[np.int32], out: NDArray[np.int32]) -> None:
-    """Merge `others`, ascending, into the first `own` entries of `out`, ascending."""
     i, k = own - 1, others.shape[0] - 1
     for place in range(out.shape[0] - 1, -1, -1):
         if k < 0 or (i >= 0 and out[i] > others[k]):
@@ -339,7 +335,7 @@ def _dot(a: NDArray[Any], b: NDArray[Any]) -> Any:
 
 
 def _dense_work(entries: Entries, count: int, vectors: int) -> int:
-    """About how many nanoseconds it takes to generate so many entries, and to multiply them by so many vectors."""
+    """About how many nanoseconds generating `count` entries and multiplying them by the vectors takes."""
     return count * ((_NORMAL if entries == "gaussian" else 1) + vectors // 8)
 
 
@@ -360,13 +356,7 @@ def _dense_sketch(normal: bool, key: Any, stream: int, first: int, x: NDArray[An
 
 
 def dense_sketch(
-    entries: Entries,
-    key: int,
-    stream: int,
-    first: int,
-    operators: int,
-    rows: int,
-    x: NDArray[Any],
+    entries: Entries, key: int, stream: int, first: int, operators: int, rows: int, x: NDArray[Any]
 ) -> NDArray[Any]:
     y = np.empty((operators, x.shape[1], rows), dtype=x.dtype)
     x = np.ascontiguousarray(x)
@@ -393,13 +383,7 @@ def _dense_desketch(normal: bool, key: Any, stream: int, first: int, y: NDArray[
 
 
 def dense_desketch(
-    entries: Entries,
-    key: int,
-    stream: int,
-    first: int,
-    operators: int,
-    d: int,
-    y: NDArray[Any],
+    entries: Entries, key: int, stream: int, first: int, operators: int, d: int, y: NDArray[Any]
 ) -> NDArray[Any]:
     x = np.empty((operators, y.shape[1], d), dtype=y.dtype)
     y = np.ascontiguousarray(y)
@@ -464,14 +448,13 @@ _SPREAD = 2**16  # entries of a vector that a thread fills at a time
 
 @njit(cache=True)
 def _add_to_cells(rows: NDArray[np.int32], flips: NDArray[np.int8], x: NDArray[Any], cells: NDArray[Any]) -> None:
-    """Add entry j of x, with its sign, to cell rows[j]. One index an array is faster than the four of a stack's."""
+    """Add entry j of x, with its sign, to cell rows[j]. One index an array is faster than a stack's four."""
     for j in range(rows.shape[0]):
         cells[uintp(rows[j])] += flips[j] * x[j]
 
 
 @njit(cache=True)
 def _add_from_cells(rows: NDArray[np.int32], flips: NDArray[np.int8], cells: NDArray[Any], x: NDArray[Any]) -> None:
-    """The transpose of `_add_to_cells`."""
     for j in range(rows.shape[0]):
         x[j] += flips[j] * cells[uintp(rows[j])]
 
@@ -493,7 +476,6 @@ def _scatter(buckets: NDArray[np.int32], signs: NDArray[np.int8], x: NDArray[Any
 
 @Threaded
 def _sum_parts(parts: NDArray[Any], y: NDArray[Any]) -> None:
-    """y[m] = parts[m, 0] + parts[m, 1] + ..., in that order."""
     rows, b = y.shape
     chunks = -(-b // _COLUMNS)
     for index in prange(rows * chunks):
@@ -506,8 +488,7 @@ def _sum_parts(parts: NDArray[Any], y: NDArray[Any]) -> None:
 
 
 def _parts(matrix: SparseMatrix, lines: int) -> int:
-    """The number of partial sums of a scatter of `lines` vectors. It depends on sizes only, so that sums do not depend
-    on the number of threads."""
+    """The number of partial sums of a scatter of `lines` vectors; from sizes only, as threads must not change sums."""
     _, s, d = matrix.buckets.shape
     return max(1, min(_PARTS // max(lines, 1), s * d // (4 * matrix.b), d // _COLUMNS))
 
@@ -574,7 +555,6 @@ def project(matrix: SparseMatrix, x: NDArray[Any]) -> NDArray[Any]:
 
 @njit(cache=True, inline="always")
 def _sorted(a: Any, b: Any) -> Any:
-    """Two numbers in order."""
     return min(a, b), max(a, b)
 
 
@@ -655,8 +635,7 @@ def _whole_run(places: NDArray[np.int32], i: int) -> int:
 
 @Threaded
 def _spread(at: NDArray[np.int32], values: NDArray[Any], out: NDArray[Any], keep: bool) -> None:
-    """A thread takes consecutive entries, and the part of `out` from the place of its first entry to that of the next
-    thread's."""
+    """A thread takes consecutive entries, and `out` from its first entry's place to the next thread's first."""
     operators, vectors, d = out.shape
     k = at.shape[2]
     chunks = max(1, d // _SPREAD)

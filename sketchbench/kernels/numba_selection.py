@@ -1,9 +1,6 @@
-"""Entries of largest magnitude on a CPU, for `numba_kernels`.
-
-A sample gives a magnitude that, most likely, slightly more than k entries reach; these are marked, and radix select
-finds the k largest among them. No function calls compiled code of another file, since Numba's cache does not notice
-edits there.
-"""
+"""Entries of largest magnitude on a CPU, for `numba_kernels`. A sample gives a magnitude that, most likely, slightly
+more than k entries reach; these are marked, and radix select finds the k largest among them. No function calls compiled
+code of another file, since Numba's cache does not notice edits there."""
 
 from collections.abc import Callable
 from typing import Any
@@ -25,8 +22,8 @@ _FEW, _DIGIT, _MANY = 6, 12, 2**11  # bits of a digit of radix select: _FEW for 
 
 
 def _mark_word(context: Any, bits: Any, i: Any, magnitude: Any, least: Any) -> Any:
-    """An intrinsic that compares 64 entries of `bits` from i on, masked by `magnitude`, with `least`: a word whose bit
-    j is 1 if entry i + j is at least that. Indices are not checked."""
+    """An intrinsic that compares 64 entries of `bits` from i on, masked by `magnitude`, with `least`: bit j of the word
+    is 1 if entry i + j is at least `least`. Indices are not checked."""
     signature = types.uint64(bits, types.intp, bits.dtype, bits.dtype)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -43,14 +40,13 @@ def _mark_word(context: Any, bits: Any, i: Any, magnitude: Any, least: Any) -> A
 
 
 def _everywhere(builder: Any, vector: Any, value: Any) -> Any:
-    """A vector with the value in every lane."""
     one = builder.insert_element(ir.Constant(vector, ir.Undefined), value, ir.IntType(32)(0))
     zeros = ir.Constant(ir.VectorType(ir.IntType(32), vector.count), [0] * vector.count)
     return builder.shuffle_vector(one, one, zeros)
 
 
 def _of_bits(operation: Callable[[Any, Any], Any]) -> Any:
-    """A compiled function of a word of 64 bits, given the function that builds its instruction."""
+    """A compiled function of a 64-bit word, given the function that builds its instruction."""
 
     @intrinsic
     def compute(context: Any, marks: Any) -> Any:
@@ -69,10 +65,8 @@ _ones = _of_bits(lambda builder, marks: builder.ctpop(marks))  # number of ones
 
 @njit(cache=True)
 def _threshold(keys: NDArray[np.uint64], wanted: int) -> Any:
-    """The key of rank `wanted` from the top, and the number of keys equal to it among the `wanted` largest.
-
-    Radix select: digit by digit, from the highest bit in which keys differ, among keys that agree in higher digits.
-    """
+    """The key of rank `wanted` from the top, and the number of keys equal to it among the `wanted` largest. Radix
+    select goes digit by digit, from the highest bit in which keys differ, among keys that agree in higher digits."""
     low, high = keys[0], keys[0]
     for key in keys:
         low, high = min(low, key), max(high, key)
@@ -91,7 +85,7 @@ def _threshold(keys: NDArray[np.uint64], wanted: int) -> Any:
             top -= uint64(1)
         low += top << shift
         high = low + (uint64(1) << shift) - uint64(1)
-        agreeing = np.empty(counts[top] + 1, np.uint64)  # the last one is scratch: each key is written, then counted
+        agreeing = np.empty(counts[top] + 1, np.uint64)  # the last entry is scratch: each key is written, then counted
         filled = 0
         for key in keys:
             agreeing[filled] = key
@@ -102,10 +96,8 @@ def _threshold(keys: NDArray[np.uint64], wanted: int) -> Any:
 
 @Threaded
 def _guess(bits: NDArray[Any], magnitude: Any, wanted: int, least: NDArray[np.uint64]) -> None:
-    """For every row, a key that slightly more than `wanted` entries reach, most likely; 0 for too few entries.
-
-    The sample has one entry of every stretch, at a place that differs from stretch to stretch.
-    """
+    """For every row, a key that slightly more than `wanted` entries reach, most likely; 0 for too few entries. The
+    sample has one entry of every stretch, at a place that differs between stretches."""
     rows, d = bits.shape
     stretch = d // _SAMPLE
     expected = _SAMPLE * wanted / d
@@ -125,8 +117,7 @@ def _guess(bits: NDArray[Any], magnitude: Any, wanted: int, least: NDArray[np.ui
 def _mark(
     bits: NDArray[Any], magnitude: Any, least: NDArray[np.uint64], marks: NDArray[np.uint64], totals: NDArray[np.int64]
 ) -> None:
-    """Mark the keys of row n that are at least least[n] by a bit each, marks (N, words), and count them by chunk,
-    totals (N, chunks)."""
+    """Mark row n's keys from least[n] on by a bit each, marks (N, words); count by chunk, totals (N, chunks)."""
     rows, d = bits.shape
     chunks = totals.shape[1]
     for index in prange(rows * chunks):
@@ -148,7 +139,7 @@ def _mark(
 def _choose(
     bits: NDArray[Any], magnitude: Any, marks: NDArray[np.uint64], totals: NDArray[np.int64], out: NDArray[np.int32]
 ) -> None:
-    """The indices of the k largest entries among the marked ones, or among all where fewer than k are marked."""
+    """The indices of the k largest entries among the marked ones, or among all if fewer than k are marked."""
     rows, k = out.shape
     for n in prange(rows):
         size = 0
@@ -184,7 +175,7 @@ def largest(x: NDArray[Any], k: int) -> NDArray[np.int32]:
         return out
     width = 8 * x.dtype.itemsize
     bits = np.ascontiguousarray(x).view(f"uint{width}")
-    magnitude = bits.dtype.type(2 ** (width - 1) - 1)  # all bits but the sign; their order is that of magnitudes
+    magnitude = bits.dtype.type(2 ** (width - 1) - 1)  # all bits but the sign; their order is the order of magnitudes
     least, words = np.empty(rows, np.uint64), -(-d // 64)
     marks, totals = np.empty((rows, words), np.uint64), np.empty((rows, -(-words // _WORDS)), np.int64)
     _guess(bits, magnitude, k, least, work=(rows - 1) * d)

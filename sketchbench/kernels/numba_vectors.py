@@ -1,8 +1,5 @@
-"""Arithmetic of long vectors on a CPU, for `numba_kernels`.
-
-Sums are over chunks of a fixed length, in order, so they do not depend on the number of threads. No function calls
-compiled code of another file, since Numba's cache does not notice edits there.
-"""
+"""Arithmetic of long vectors on a CPU, for `numba_kernels`. Sums are over chunks of a fixed length, in order, for any
+number of threads. No function calls compiled code of another file, since Numba's cache does not notice edits there."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -68,7 +65,7 @@ def _scale(x: NDArray[Any], scale: Any) -> None:
 
 @Threaded
 def _scale_and_add(x: NDArray[Any], scale: NDArray[Any], at: NDArray[np.int32], values: NDArray[Any]) -> None:
-    """As `scale_and_add`, for M terms (M, N, k), which are added in order to one chunk at a time, in the cache."""
+    """`scale_and_add` for M terms (M, N, k), which are added in order to one chunk at a time, in the cache."""
     rows, d = x.shape
     chunks = -(-d // _CHUNK)
     for index in prange(rows * chunks):

@@ -59,10 +59,8 @@ def random_subset(key: int, stream: int, first: int, operators: int, count: int,
 
 
 def smallest(words: NDArray[np.uint32], count: int) -> NDArray[np.int32]:
-    """The indices of the `count` smallest of n numbers of 64 bits, int32 (T, count), ascending.
-
-    Upper halves are the first n of the words (T, 2 n), lower halves the last n.
-    """
+    """The indices of the `count` smallest of n 64-bit numbers, int32 (T, count), ascending. Upper halves are the first
+    n of the words (T, 2 n), lower halves the last n."""
     population = words.shape[1] // 2
     wide = words[:, :population].astype(np.uint64) << _HALF | words[:, population:]
     order = np.argpartition(wide, count - 1, axis=-1)
@@ -99,13 +97,7 @@ _ROWS: dict[str, Callable[..., NDArray[Any]]] = {"gaussian": gaussian_rows, "sig
 
 
 def dense_sketch(
-    entries: Entries,
-    key: int,
-    stream: int,
-    first: int,
-    operators: int,
-    rows: int,
-    x: NDArray[Any],
+    entries: Entries, key: int, stream: int, first: int, operators: int, rows: int, x: NDArray[Any]
 ) -> NDArray[Any]:
     y = np.empty((operators, x.shape[1], rows), dtype=x.dtype)
     for k in range(rows):
@@ -115,13 +107,7 @@ def dense_sketch(
 
 
 def dense_desketch(
-    entries: Entries,
-    key: int,
-    stream: int,
-    first: int,
-    operators: int,
-    d: int,
-    y: NDArray[Any],
+    entries: Entries, key: int, stream: int, first: int, operators: int, d: int, y: NDArray[Any]
 ) -> NDArray[Any]:
     x = np.zeros((operators, y.shape[1], d), dtype=y.dtype)
     for k in range(y.shape[2]):
@@ -152,7 +138,7 @@ def distinct(words: NDArray[np.uint32], b: int) -> NDArray[np.int32]:
 
 
 class SparseMatrix(NamedTuple):
-    """A stack of b x d matrices with s signs in every column: buckets (rows) and signs, (T, s, d) each."""
+    """A stack of b × d matrices with s signs in every column: buckets (rows) and signs, (T, s, d) each."""
 
     buckets: NDArray[np.int32]
     signs: NDArray[np.int8]

@@ -1,9 +1,7 @@
 """Functions that Numba compiles twice: with threads and without.
-
 They may be called in any process and thread, under each of Numba's threading layers. A forked child has none of its
-parent's threads, and OpenMP would end it, for which a pool waits for ever; so functions run without threads there.
-Numba's workqueue aborts where two teams run at once, so they run one after the other.
-"""
+parent's threads, and OpenMP would end the child, for which a pool waits for ever; so functions run without threads
+there. Numba's workqueue aborts if two teams run at once, so they run one after the other."""
 
 import functools
 import os
@@ -21,23 +19,16 @@ WORTH_A_TEAM = 2**16  # nanoseconds, about: with less work, one thread has finis
 
 
 class Threaded:
-    """A decorator for functions with loops over `prange` and without a result, compiled at their first call.
-
-    `alone` is the function without threads, which starts faster, and loads faster from Numba's cache. A call runs it
-    where only one thread may run, or has enough to do.
-    """
+    """A decorator for functions with loops over `prange` and without a result, compiled at their first call. A call
+    runs `alone`, without threads, which starts and loads faster, if only one thread may run or has enough to do."""
 
     def __init__(self, function: Callable[..., None]) -> None:
         self.team = njit(cache=True, parallel=True)(function)
         self.alone = njit(cache=True)(_rename(function))
 
     def __call__(self, *arguments: Any, work: int) -> None:
-        """Run the function.
-
-        Arguments:
-            work: what the loop has to do after its first turn, which other threads may take over, in steps of about a
-                nanosecond; 0 for a loop of one turn.
-        """
+        """Run the function. `work` is the work of the loop after its first turn, which other threads may take over, in
+        steps of about a nanosecond; 0 for a loop of one turn."""
         count = threads(work)
         if count == 1:
             self.alone(*arguments)
@@ -48,7 +39,6 @@ class Threaded:
             self._share(count, arguments)
 
     def _share(self, count: int, arguments: tuple[Any, ...]) -> None:
-        """Run with so many threads, and leave Numba's number of them as it was."""
         before = numba.get_num_threads()
         if count == before:
             self.team(*arguments)
@@ -61,13 +51,13 @@ class Threaded:
 
 
 def cores(root: Path = Path("/")) -> int:
-    """The number of cores that this process may use: those of its affinity mask, or fewer where the CPU quota of a
-    container (a cgroup of version 1 or 2) pays for fewer, rounded up."""
+    """The number of cores that this process may use: in its affinity mask, or fewer if the CPU quota of a container (a
+    cgroup of version 1 or 2) pays for fewer, rounded up."""
     return min([numba.config.NUMBA_DEFAULT_NUM_THREADS, *_quotas(root)])  # type: ignore[attr-defined]
 
 
 def _quotas(root: Path) -> Iterator[int]:
-    """The quotas of this process's groups, and of those around them, in cores; none where no group has one."""
+    """The quotas, in cores, of this process's groups and the groups around them; none if no group has one."""
     groups = root / "proc/self/cgroup"
     for line in groups.read_text().splitlines() if groups.exists() else []:
         _, controllers, group = line.split(":", 2)
@@ -93,10 +83,8 @@ if hasattr(os, "register_at_fork"):
 
 
 def threads(work: int) -> int:
-    """The number of threads for so much work, as a call of `Threaded` states it: 1 for little, and in a forked child.
-
-    Numba's threads are not started where it is 1. It is `cores()` at most, unless NUMBA_NUM_THREADS says otherwise.
-    """
+    """The number of threads for so much work, as a call of `Threaded` states it: 1 for little, and in a forked child;
+    then Numba's threads are not started. At most `cores()`, unless NUMBA_NUM_THREADS says otherwise."""
     if work < WORTH_A_TEAM or _MOST == 1 or _FORKED.is_set():
         return 1
     _start()
@@ -105,12 +93,9 @@ def threads(work: int) -> int:
 
 @functools.cache
 def _start() -> None:
-    """Start Numba's threads. Those of OpenMP shall sleep while they wait for each other.
-
-    As they are, they spin, and keep from its core the thread that they wait for where other programs run. OpenMP reads
-    the variable when it is loaded, so an OpenMP that is there already, as torch's, waits as it did, and what is started
-    or loaded later finds the variable as it was.
-    """
+    """Start Numba's threads, with OpenMP's set to sleep while they wait for each other. By default they spin, and if
+    other programs run, keep the thread that they wait for from its core. OpenMP reads the variable when it is loaded,
+    so an OpenMP that is already loaded, such as torch's, is unchanged; the variable is restored for others."""
     given = "OMP_WAIT_POLICY" in os.environ
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     numba.get_num_threads()
@@ -119,11 +104,8 @@ def _start() -> None:
 
 
 def _rename(function: Any) -> Callable[..., None]:
-    """A copy of the function under another name.
-
-    Numba's cache finds a function by its name, place and argument types, not by its compiler options, so under one name
-    it would load one of the two versions for the other.
-    """
+    """A copy of the function under another name. Numba's cache finds a function by its name, place and argument types,
+    not by its compiler options, so under one name it would load one of the two versions for the other."""
     name = f"{function.__name__}_alone"
     copy = FunctionType(function.__code__, function.__globals__, name, function.__defaults__, function.__closure__)
     copy.__qualname__, copy.__module__ = name, function.__module__

@@ -1,4 +1,4 @@
-"""Numbers of 64 bits, for bounds above 2^31, on NumPy's or CuPy's arrays."""
+"""64-bit numbers, for bounds above 2^31, on NumPy's or CuPy's arrays."""
 
 from types import ModuleType
 from typing import Any
@@ -9,7 +9,7 @@ _LOW = 2**32 - 1
 
 
 def times_wide(words: Array, bound: int) -> Array:
-    """⌊word bound / 2^64⌋ for words of 64 bits, uint64: int64. It is exact, by halves of words."""
+    """⌊word bound / 2^64⌋ for 64-bit words, uint64: int64. It is exact, by halves of words."""
     kind = words.dtype.type
     half, low, upper, lower = kind(32), kind(_LOW), kind(bound >> 32), kind(bound & _LOW)
     middle = (words >> half) * lower + ((words & low) * lower >> half)
@@ -18,7 +18,7 @@ def times_wide(words: Array, bound: int) -> Array:
 
 
 def distinct_wide(xp: ModuleType, words: Array, b: int) -> Any:
-    """As `Kernels.distinct`, for b > 2^31 and words of 64 bits, uint64 (T, s, d): int64 (T, s, d)."""
+    """`Kernels.distinct` for b > 2^31 and 64-bit words, uint64 (T, s, d): int64 (T, s, d)."""
     s = words.shape[-2]
     sample = xp.empty(words.shape, dtype="int64")
     for r in range(s):

@@ -12,19 +12,10 @@ from sketchbench.measure.numbers import Sample
 def epsilon_lower_bound(hits: int, false_alarms: int, trials: int, *, delta: float, error: float) -> float:
     """A lower bound of the mechanism's ε at δ, which is wrong with probability at most `error`.
 
-    An attack guesses from the output of a run whether a record, the canary, was in the data. Under (ε, δ)-privacy
-    P(hit) <= exp(ε) P(false alarm) + δ. Each probability is replaced by the less favourable end of its Clopper-Pearson
-    interval, which it exceeds with probability at most error / 2.
-
-    Arguments:
-        hits: number of runs with the canary in which the attack guesses that it is there.
-        false_alarms: number of runs without the canary in which the attack guesses that it is there.
-        trials: number of runs of either kind.
-        delta: δ.
-        error: probability that the bound is wrong.
-
-    Returns:
-        The bound, >= 0.
+    An attack guesses from the output of a run whether the canary, a record, was in the data: `hits` are its guesses
+    "yes" in `trials` runs with the canary, `false_alarms` in as many without. Under (ε, δ)-privacy P(hit) <= exp(ε)
+    P(false alarm) + δ. The less favourable end of its Clopper-Pearson interval replaces each probability, which exceeds
+    that end with probability at most error / 2.
 
     >>> round(epsilon_lower_bound(900, 10, 1000, delta=1e-5, error=1e-3), 2)
     3.54
@@ -38,16 +29,8 @@ def epsilon_lower_bound(hits: int, false_alarms: int, trials: int, *, delta: flo
 
 @checked
 def strongest_threshold(with_canary: Sample, without: Sample, *, delta: float, error: float) -> float:
-    """The threshold of a statistic whose `epsilon_lower_bound` is the largest on some runs.
-
-    Use it on other runs: on the same ones the bound would be too large, because of the choice.
-
-    Arguments:
-        with_canary: statistic of each run with the canary (trials,).
-        without: statistic of each run without the canary (trials,).
-        delta: δ.
-        error: probability that the bound is wrong.
-    """
+    """The threshold of a statistic with the largest `epsilon_lower_bound`, from its values in runs with the canary and
+    without, (trials,) each. Use it on other runs: on the same runs the choice would make the bound too large."""
     if with_canary.ndim != 1 or with_canary.shape != without.shape:
         shapes = f"{with_canary.shape} and {without.shape}"
         raise ValueError(f"statistics of shapes {shapes} must both be (trials,)")

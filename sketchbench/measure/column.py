@@ -1,8 +1,5 @@
-"""The columns of rows and tables: name, type, meaning and unit of each.
-
-Add a new column here. This module is no part of a run's signature (see `run.signature`), since nothing in it changes a
-number: words can change, and columns can be added, without any run being made again.
-"""
+"""The columns of rows and tables: name, type, meaning and unit of each. Add new columns here. A run's signature omits
+this module (see `run.signature`): it changes no number."""
 
 from enum import StrEnum
 from typing import Any
@@ -10,15 +7,12 @@ from typing import Any
 from sketchbench.base.parameters import did_you_mean
 
 CONTROLS = "control/"  # prefix of the names of negative controls
-TRIALS_THERE = "trials there"  # quantity of the row that the table adds if trials that are runs are missing
+TRIALS_THERE = "trials there"  # quantity of the table's extra row when planned trials are missing
 
 
 class Column(StrEnum):
-    """A column: its name, the type of its values, its meaning and its unit ("" for none).
-
-    Columns from CASE to SHARE are the axes, which distinguish comparisons of one method; names of comparisons list
-    their values in this order.
-    """
+    """A column: its name, the type of its values, its meaning and its unit ("" for none). The columns from CASE to
+    SHARE are the axes, which distinguish comparisons of one method; comparisons' names list their values in order."""
 
     meaning: str
     unit: str
@@ -31,14 +25,14 @@ class Column(StrEnum):
         return member
 
     # the method (written by the table, from the plan)
-    METHOD = "method", str, "config that is compared: sketch, recovery or compressor; `any` if none is compared"
-    LABEL = "label", str, "the method's name for people"
+    METHOD = "method", str, "compared config: sketch, recovery or compressor; `any` if none is compared"
+    LABEL = "label", str, "the method's display name"
     # the quantity
-    QUANTITY = "quantity", str, "measured quantity, which the documentation of the task defines"
+    QUANTITY = "quantity", str, "measured quantity, defined in the task's documentation"
     # the axes
     CASE = "case", str, "case of the task: a pair of vectors, a theorem, an algorithm or a view"
-    LEMMA = "lemma", str, "number of the lemma or theorem with the bound, in the paper"
-    EPSILON = "epsilon", float, "ε to which the noise is calibrated, or ε of a single mechanism in a lemma"
+    LEMMA = "lemma", str, "the paper's number of the lemma or theorem with the bound"
+    EPSILON = "epsilon", float, "ε for which the noise is calibrated, or of a single mechanism in a lemma"
     DELTA = "delta", float, "failure probability δ", "probability"
     STEPS = "steps", int, "number of composed private steps", "count"
     BATCH = "batch", int, "samples in a client's batch", "count"
@@ -48,15 +42,11 @@ class Column(StrEnum):
     K = "k", int, "nonzeros of a vector, or coordinates of a support", "count"
     NODES = "nodes", int, "number of nodes of the graph", "count"
     SEED = "seed", int, "root of all randomness of a run"
-    COMPRESSION = (
-        "compression",
-        float,
-        "compression: d/b, or bytes of an update over bytes that a client may send",
-    )
+    COMPRESSION = "compression", float, "ratio d/b, or an update's bytes over the bytes that a client may send"
     AMOUNT = "amount", float, "norm of the noise or tail added to the signal", "as the signal"
     CHANNEL_NOISE = "channel_noise", float, "standard deviation of noise in each received entry", "as the entry"
     LOCAL_STEPS = "local_steps", int, "local steps in a round", "count"
-    HETEROGENEITY = "heterogeneity", float, "spread of the clients' minimisers, a parameter of the objective"
+    HETEROGENEITY = "heterogeneity", float, "spread of the clients' minimisers (a parameter of the objective)"
     PARTICIPATION = "participation", float, "share of the clients in a round", "share"
     ROUND = "round", int, "number of rounds before the measurement", "count"
     APPLICATIONS = "applications", int, "largest number of applications of Φ and Φᵀ by a decoder", "count"
@@ -64,19 +54,19 @@ class Column(StrEnum):
     # further settings
     ATTACK = "attack", str, "config of the attack"
     MODEL = "model", str, "config of the network"
-    READING = "reading", str, "reading of an ambiguous statement of the paper"
-    RANGE = "range", str, "range of the settings: whether the lemma is proven for them, or how large ε is"
+    READING = "reading", str, "interpretation of an ambiguous statement of the paper"
+    RANGE = "range", str, "range of the settings: whether the lemma is proven there, or the size of ε"
     SAMPLING = "sampling", str, "sampling of batches: full, poisson, without_replacement or with_replacement"
     NEIGHBOURS = "neighbours", str, "neighbouring data sets: replace_one or add_remove"
     ACCOUNTANT = "accountant", str, "accountant that computed ε"
     ROUNDS = "rounds", int, "rounds of a whole run", "count"
     RECORDS = "records", int, "number of records of a client", "count"
     CLIENTS = "clients", int, "number of clients", "count"
-    NOISE = "noise", float, "noise in training over the noise that was accounted, or in every entry of a signal"
+    NOISE = "noise", float, "noise in training relative to the accounted noise, or in every entry of a signal"
     SIGMA = "sigma", float, "standard deviation of the noise in each coordinate", "as the gradient"
     SENSITIVITY = "sensitivity", float, "largest distance of the releases of neighbouring data sets", "as the gradient"
-    THRESHOLD = "threshold", float, "level above which trials were counted", "as the quantity"
-    SUPPORT = "support", str, "coordinates that a recovery may set: `true` or `padded`"
+    THRESHOLD = "threshold", float, "level above which trials are counted", "as the quantity"
+    SUPPORT = "support", str, "coordinates that a recovery may make nonzero: `true` or `padded`"
     LENGTH = "length", int, "number of entries of a vector", "count"
     UNIT = "unit", float, "unit of the signal"
     DIAMETER = "diameter", int, "diameter of the graph", "count"
@@ -84,14 +74,14 @@ class Column(StrEnum):
     OBSERVED = "observed", int, "numbers in the attacker's observation", "count"
     PIXELS = "pixels", int, "numbers in an image: channels times pixels", "count"
     FALSE_POSITIVES = "false_positives", float, "false-positive rate: share of class 0 that is classified as 1", "share"
-    BYTES_UP = "bytes_up", int, "bytes sent so far, by the senders that the task names", "bytes"
-    BYTES_DOWN = "bytes_down", int, "bytes received so far, by the receivers that the task names", "bytes"
+    BYTES_UP = "bytes_up", int, "bytes sent so far by the senders that the task names", "bytes"
+    BYTES_DOWN = "bytes_down", int, "bytes received so far by the receivers that the task names", "bytes"
     BYTES_SEEN = "bytes_seen", int, "bytes of the attacker's observation", "bytes"
     # results
     STATUS = "status", str, "`finite`, or the kind of failure, such as `diverged`"
     REASON = "reason", str, "reason of the failure, in words"
-    EXACT = "exact", float, "derived true value of what `mean` estimates", "as the quantity"
-    BOUND = "bound", float, "limit that the claim states for the quantity", "as the quantity"
+    EXACT = "exact", float, "true value, from theory, that `mean` estimates", "as the quantity"
+    BOUND = "bound", float, "the claim's limit for the quantity", "as the quantity"
     TRIALS = "trials", int, "independent trials behind the row", "count"
     PLANNED = "planned", int, "planned number of trials, if some are missing (written by the table)", "count"
     MEAN = "mean", float, "mean over the trials", "as the quantity"
@@ -111,7 +101,7 @@ class Column(StrEnum):
     EXACT_EPSILON = "exact_epsilon", float, "true ε, or an upper bound of it"
     HITS = "hits", int, "runs with the canary in which the attack guesses that it is there", "trials"
     FALSE_ALARMS = "false_alarms", int, "runs without the canary in which the attack guesses that it is there", "trials"
-    SHIFT = "shift", float, "distance of the mean statistics with and without the canary", "standard deviations"
+    SHIFT = "shift", float, "difference of the mean statistic with and without the canary", "standard deviations"
     # pictures
     TRIAL = "trial", int, "number of the trial in the picture"
     SHAPE = "shape", str, "channels x height x width of the picture"
@@ -124,12 +114,7 @@ AXES = _ORDER[_ORDER.index(Column.CASE) : _ORDER.index(Column.SHARE) + 1]
 
 
 def check_value(name: str, value: Any) -> None:
-    """Check that a value may stand in a column.
-
-    Raises:
-        ValueError: for a column that `Column` does not list.
-        TypeError: for a value that is not of the column's type; an int will do for a float.
-    """
+    """Raise ValueError for an unlisted column, TypeError for another type than the column's (an int may be a float)."""
     if name not in COLUMNS:
         meant = did_you_mean(name, COLUMNS)
         raise ValueError(f"column {name} is unknown; add it, with its meaning, to {__name__}.Column{meant}")

@@ -1,4 +1,4 @@
-"""Costs of computations: arithmetic operations, counted, and seconds, measured in turns."""
+"""Costs of computations: counted arithmetic operations, and seconds, measured in turns."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -14,15 +14,9 @@ from sketchbench.measure.numbers import Sample
 def count_operations(function: Callable[[Any], Any], x: NDArray[Any]) -> int:
     """Count the arithmetic operations of a function of a NumPy array while it computes.
 
-    An element-wise operation counts 1 for each entry of its result, a matrix product over n terms 2n. Moving entries
-    counts nothing. NumPy's operations on arrays are counted, compiled code of other libraries is not.
-
-    Arguments:
-        function: function of an array.
-        x: the array.
-
-    Raises:
-        NotImplementedError: for an operation that cannot be counted, such as a reduction.
+    An element-wise operation counts 1 for each entry of its result, a matrix product over n terms 2n, moving entries 0.
+    Compiled code of other libraries is not counted. Raises NotImplementedError for an operation that cannot be counted,
+    such as a reduction.
 
     >>> count_operations(lambda x: x + 2 * x, np.ones(5))
     10
@@ -50,17 +44,8 @@ def count_operations(function: Callable[[Any], Any], x: NDArray[Any]) -> int:
 
 
 def time_in_turns(work: Mapping[str, Callable[[], Any]], repetitions: int) -> dict[str, NDArray[np.float64]]:
-    """Measure several computations in turns, so that a slow phase of the machine slows down all of them.
-
-    A first round, in which code may be compiled, is not measured.
-
-    Arguments:
-        work: name -> function without arguments.
-        repetitions: number of measurements of each.
-
-    Returns:
-        Name -> seconds (repetitions,).
-    """
+    """Time several functions, by name, in turns, so that a slow phase of the machine slows down all of them: name ->
+    seconds (repetitions,). A first round, which may compile code, is not measured."""
     seconds: dict[str, list[float]] = {name: [] for name in work}
     for repetition in range(repetitions + 1):
         for name, compute in work.items():
@@ -73,9 +58,8 @@ def time_in_turns(work: Mapping[str, Callable[[], Any]], repetitions: int) -> di
 
 @checked
 def exponents(sizes: list[int], costs: Sample) -> NDArray[np.float64]:
-    """Growth exponents (...): least-squares slopes of log cost over log size, for costs (..., sizes).
-
-    Raises ValueError for fewer than two sizes, or costs that are not positive or don't fit."""
+    """Growth exponents (...): least-squares slopes of log cost over log size, for costs (..., sizes). Raises ValueError
+    for fewer than two sizes, or costs that are not positive or don't fit."""
     if len(set(sizes)) < 2 or min(sizes) < 1 or costs.shape[-1:] != (len(sizes),) or not (costs > 0).all():
         raise ValueError(f"costs of shape {costs.shape} must be > 0, (..., {len(sizes)}), of two sizes >= 1 or more")
     logs = np.log(np.asarray(sizes, dtype=float))

@@ -9,9 +9,8 @@ GROWTH = 1e6
 
 
 def has_diverged(losses: NDArray[np.float64], start: float) -> bool:
-    """Whether any of the losses, of any shape, is not finite or larger than 1e6 max(start, 1).
-
-    Raises ValueError without a loss, and for a start that is not finite."""
+    """Return whether a loss is not finite or exceeds 1e6 max(start, 1). ValueError for no loss or a non-finite
+    start."""
     check_some("losses", losses)
     check_finite("start", start)
     return bool(not np.isfinite(losses).all() or losses.max() > GROWTH * max(start, 1.0))

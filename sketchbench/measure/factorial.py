@@ -1,4 +1,4 @@
-"""Two-level factorial designs, which measure from few runs how much each of several factors changes a response."""
+"""Two-level factorial designs, which measure the effects of several factors on a response from few runs."""
 
 import itertools
 import math
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sketchbench.base.parameters import checked
 from sketchbench.measure.numbers import Sample
 
-# The columns of the fifth and sixth factor are products of others, such that no factor's effect is confounded with that
-# of another factor or of a pair (resolution V and IV; Box, Hunter & Hunter 2005, Table 6.22).
+# Products of other columns make the fifth and sixth factor, so that no effect is confounded with another factor's or a
+# pair's (resolution V and IV; Box, Hunter & Hunter 2005, Table 6.22).
 BASIC = 4
 GENERATORS = {5: [[0, 1, 2, 3]], 6: [[0, 1, 2], [1, 2, 3]]}
 
@@ -20,12 +20,8 @@ GENERATORS = {5: [[0, 1, 2, 3]], 6: [[0, 1, 2], [1, 2, 3]]}
 @dataclass(frozen=True)
 class Effect:
     """The mean change of the response from the low to the high level of a factor, over all levels of the others.
-
-    Attributes:
-        mean: estimate, in the unit of the response.
-        error: standard error, from the variance that no factor explains.
-        freedom: degrees of freedom of the standard error.
-    """
+    `mean`: estimate, in the unit of the response; `error`: standard error, from the variance that no factor explains;
+    `freedom`: degrees of freedom of the standard error."""
 
     mean: float
     error: float
@@ -33,14 +29,8 @@ class Effect:
 
 
 def design(factors: int) -> NDArray[np.int64]:
-    """The level, -1 or 1, of every factor in every run: (16, factors), or (2^factors, factors) for fewer than four.
-
-    Arguments:
-        factors: number of factors, from 1 to 6.
-
-    Raises:
-        ValueError: for another number.
-    """
+    """The level, -1 or 1, of each factor, 1 to 6, in each run: (16, factors), or (2^factors, factors) for fewer than
+    four. Raises ValueError for another number."""
     if not 1 <= factors <= max(GENERATORS):
         raise ValueError(f"factors={factors} must be from 1 to {max(GENERATORS)}; leave some out")
     basic: NDArray[np.int64] = np.array(list(itertools.product((-1, 1), repeat=min(factors, BASIC))))
@@ -50,18 +40,8 @@ def design(factors: int) -> NDArray[np.int64]:
 
 @checked
 def effects(names: Sequence[str], responses: Sample) -> Mapping[str, Effect]:
-    """Estimate the effect of every factor by least squares, with replicates as blocks.
-
-    Arguments:
-        names: names of the factors.
-        responses: (replicates, runs), runs in the order of `design`.
-
-    Returns:
-        Name -> effect.
-
-    Raises:
-        ValueError: for another number of runs, or too few to estimate the error.
-    """
+    """Estimate every factor's effect, by name, by least squares with replicates as blocks. Responses are (replicates,
+    runs), runs as in `design`. Raises ValueError for another number of runs, or too few to estimate the error."""
     if len(set(names)) < len(names) or responses.ndim != 2:
         raise ValueError(f"names={names} must differ, and responses of shape {responses.shape} be (replicates, runs)")
     levels = design(len(names))

@@ -1,7 +1,4 @@
-"""Confidence intervals with a stated error rate.
-
-`error` is always the probability that the true value lies outside the interval, on either side.
-"""
+"""Confidence intervals. `error` is the probability that the true value lies outside the interval, on either side."""
 
 from typing import NamedTuple
 
@@ -21,23 +18,19 @@ class Interval(NamedTuple):
 
 
 def normal_quantile(error: float) -> float:
-    """z such that a standard normal variable lies outside [-z, z] with probability `error`."""
+    """The z with which a standard normal variable lies outside [-z, z] with probability `error`."""
     return float(-special.ndtri(_half(error)))
 
 
 def student_quantile(error: float, freedom: int) -> float:
-    """t such that Student's t with `freedom` degrees of freedom lies outside [-t, t] with probability `error`."""
+    """The t with which Student's t with `freedom` degrees of freedom lies outside [-t, t] with probability `error`."""
     if not freedom >= 1:
         raise ValueError(f"freedom={freedom} must be >= 1")
     return float(-special.stdtrit(freedom, _half(error)))
 
 
 def _half(error: float) -> float:
-    """error/2, the probability that the true value lies beyond a given end of the interval.
-
-    Raises:
-        ValueError: for an error that is no probability.
-    """
+    """The probability error/2 of either side. Raises ValueError for an error that is not a probability."""
     if not 0 < error < 1:
         raise ValueError(f"error rate {error} must satisfy 0 < error < 1")
     return error / 2
@@ -49,21 +42,17 @@ def mean_interval(
     """The confidence interval of a mean over independent trials, corrected for skewness.
 
     Hall's transformed t statistic (Hall 1992, Journal of the Royal Statistical Society B 54) removes the first-order
-    effect of skewness, which spoils normal intervals far out in the tail, where simultaneous intervals end (4 to 5
-    standard errors). The quantile is Student's, so that intervals of few normal values are exact.
+    effect of skewness, which spoils normal intervals at the ends of simultaneous intervals (4 to 5 standard errors).
+    The quantile is Student's, so that intervals of few normal values are exact.
 
     Arguments:
-        mean: mean over the trials.
-        sd: standard deviation over the trials, with the divisor trials - 1.
-        skewness: skewness over the trials.
+        mean, sd, skewness: over the trials; sd has the divisor trials - 1.
         trials: number of trials, >= 2.
         error: probability that the interval misses the true mean.
-        scale: size of the quantity. Its rounding error widens the interval, so that a constant quantity can be compared
-            with its exact value.
+        scale: size of the quantity; its rounding error widens the interval, so that constants equal exact values.
 
-    Raises:
-        ValueError: for fewer than 2 trials, a negative sd, a number that is not finite, or an error that is no
-            probability.
+    Raises ValueError for fewer than 2 trials, a negative sd, a non-finite number, or an error that is not a
+    probability.
     """
     check_finite("mean, sd, skewness and scale", [mean, sd, skewness, scale])
     if not sd >= 0:
@@ -75,34 +64,25 @@ def mean_interval(
     rounding = ROUNDING * max(abs(mean), scale)
 
     def deviation(x: float) -> float:
-        """The studentised mean whose transformed value is x."""
+        """The studentised mean with the transformed value x."""
         g = skewness / np.sqrt(trials)
         if abs(g) < 1e-6:
             return x
         return float(3 / g * (np.cbrt(1 + g * (x - g / 6)) - 1))
 
     return Interval(
-        float(mean - deviation(z) * standard_error - rounding),
-        float(mean - deviation(-z) * standard_error + rounding),
+        float(mean - deviation(z) * standard_error - rounding), float(mean - deviation(-z) * standard_error + rounding)
     )
 
 
 def proportion_interval(successes: int, trials: int, *, error: float) -> Interval:
-    """The Clopper-Pearson interval of a probability, which misses it with probability at most `error`.
-
-    Arguments:
-        successes: number of trials in which the event happened.
-        trials: number of trials.
-        error: probability that the interval misses the true probability.
-
-    Raises:
-        ValueError: for more successes than trials, or no trials, or an error that is no probability.
-    """
+    """The Clopper-Pearson interval of a probability from a number of successes; it misses with probability at most
+    `error`. Raises ValueError for more successes than trials, no trials, or an error that is not a probability."""
     if not 0 < error < 1:
         raise ValueError(f"error={error} must be > 0 and < 1")
     if not 0 <= successes <= trials or trials < 1:
         raise ValueError(
-            f"{successes} of {trials} trials is no proportion; successes must be from 0 to trials, and trials >= 1"
+            f"{successes} of {trials} trials is not a proportion; successes must be from 0 to trials, and trials >= 1"
         )
     half = error / 2
     low = 0.0 if successes == 0 else special.betaincinv(successes, trials - successes + 1, half)
@@ -120,20 +100,9 @@ class Slope(NamedTuple):
 
 @checked
 def log_slope(x: Sample, mean: Finite, standard_error: Finite, *, error: float) -> Slope:
-    """The least-squares slope of log(mean) over log(x), with an interval from the standard errors of the means.
-
-    The interval covers noise in the means, not deviations from a power law.
-
-    Arguments:
-        x: abscissae, positive (points,).
-        mean: means, positive (points,).
-        standard_error: standard errors of the means (points,).
-        error: probability that the interval misses the true slope.
-
-    Raises:
-        ValueError: for fewer than 2 points, or values that are not positive; for equal abscissae alone, a negative
-            standard error, or another shape.
-    """
+    """The least-squares slope of log(mean) over log(x), (points,) each and positive, with an interval from the means'
+    standard errors: for noise in the means, not deviations from a power law. Raises ValueError for fewer than 2 points,
+    equal abscissae alone, values that are not positive, a negative standard error, or another shape."""
     if not (x.ndim == 1 and x.shape == mean.shape == standard_error.shape and (standard_error >= 0).all()):
         shapes = f"{x.shape}, {mean.shape} and {standard_error.shape}"
         raise ValueError(f"x, mean and standard_error of shapes {shapes} must have one axis, and no error be negative")

@@ -1,4 +1,4 @@
-"""What numbers a function takes, said in the types of its parameters: `parameters.checked` calls these checks."""
+"""Checks of numbers, for the types of parameters: `parameters.checked` calls them."""
 
 from typing import Annotated, Any
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 
 def check_real(name: str, value: Any) -> None:
-    """Raise TypeError unless a value (an array, a list or a number) has real numbers only, and none is masked."""
+    """Raise TypeError unless a value (an array, a list or a number) has real numbers only, none of them masked."""
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"{name} is a masked array, whose mask would be ignored; pass {name}.compressed() or .filled()")
     kind = value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype
@@ -16,10 +16,8 @@ def check_real(name: str, value: Any) -> None:
 
 
 def check_finite(name: str, value: Any, xp: Any = np, error: type[Exception] = ValueError, why: str = "") -> None:
-    """Raise as `check_real`, and `error` unless all numbers are finite, with the first other one and its index.
-
-    `xp` is the module of an array that is on a device; `why` follows the number in the message.
-    """
+    """Raise as `check_real`, and `error` unless all numbers are finite, with the first non-finite one and its index.
+    `xp` is the module of an array on a device; `why` follows the number in the message."""
     check_real(name, value)
     numbers = value if hasattr(value, "dtype") else np.asarray(value)
     if numbers.dtype.kind == "f" and not bool(xp.isfinite(numbers).all()):
@@ -34,7 +32,7 @@ def check_some(name: str, value: Any) -> None:
 
 
 def check_vectors(name: str, value: Any) -> None:
-    """Raise TypeError or ValueError unless a value is a NumPy array (..., d), not empty, of finite numbers."""
+    """Raise TypeError or ValueError unless a value is a non-empty NumPy array (..., d) of finite numbers."""
     check_some(name, value)
     check_finite(name, value)
     if not isinstance(value, np.ndarray) or not value.ndim:
@@ -42,14 +40,14 @@ def check_vectors(name: str, value: Any) -> None:
 
 
 def check_matrix(name: str, value: Any) -> None:
-    """Raise TypeError or ValueError unless a value is a matrix, not empty, of finite numbers."""
+    """Raise TypeError or ValueError unless a value is a non-empty matrix of finite numbers."""
     check_finite(name, value)
     if not isinstance(value, np.ndarray) or value.ndim != 2 or not value.size:
         raise ValueError(f"{name} of shape {np.shape(value)} must be a NumPy matrix with a row and a column or more")
 
 
 def check_naturals(name: str, value: Any) -> None:
-    """Raise TypeError or ValueError unless a value (an array or a number) has integers >= 0 only, and at least one."""
+    """Raise TypeError or ValueError unless a value (a non-empty array or a number) has integers >= 0 only."""
     check_some(name, value)
     check_real(name, value)
     if (dtype := np.asarray(value).dtype).kind not in "iu":

@@ -8,16 +8,13 @@ from sketchbench.measure.interval import normal_quantile
 
 
 def trials_for_mean(effect: float, *, sd: float, error: float, power: float) -> int:
-    """The number of trials that a two-sided z-test of a mean needs.
+    """The number of trials that a two-sided z-test of a mean needs. Raises ValueError for values out of range.
 
     Arguments:
         effect: shift of the mean that the test must detect, in the unit of `sd`.
         sd: standard deviation of a trial.
         error: level of the single test, after Bonferroni's division.
         power: probability of detecting the shift, in [0.5, 1).
-
-    Raises:
-        ValueError: for values out of range.
 
     >>> trials_for_mean(0.1, sd=1.0, error=1e-6, power=0.999)
     6372
@@ -28,10 +25,8 @@ def trials_for_mean(effect: float, *, sd: float, error: float, power: float) -> 
 
 
 def trials_for_zero(bound: float, *, error: float) -> int:
-    """The number of trials without any success after which the Clopper-Pearson upper limit is below `bound`.
-
-    Raises:
-        ValueError: for a bound or an error that is no probability.
+    """The number of trials without success from which on the Clopper-Pearson upper limit is below `bound`. Raises
+    ValueError for a bound or an error that is not a probability.
 
     >>> trials_for_zero(0.02, error=1e-6)
     719

@@ -1,4 +1,4 @@
-"""The chance that new trials decide otherwise."""
+"""The chance that new trials give another decision."""
 
 from collections.abc import Callable
 
@@ -8,17 +8,10 @@ from sketchbench.measure.interval import proportion_interval
 
 
 def chance_of_change(count: int, trials: int, *, bound: float, error: float) -> float:
-    """The chance that as many new trials put a probability on another side of a bound, or on none, if it is the share
-    that was measured. So it is 0 for what was never seen, or always. O(log trials).
-
-    Arguments:
-        count: number of successes.
-        trials: number of trials.
-        bound: what the probability is held against.
-        error: probability that the interval of Clopper and Pearson misses, on both sides together.
-
-    Raises:
-        ValueError: for more successes than trials, no trials, or an error that is no probability.
+    """The chance that as many new trials decide differently on which side of a bound a probability lies, if the
+    measured share, `count` of `trials`, is the truth. It is 0 for events that happened never or always. The
+    Clopper-Pearson interval misses with probability `error`, on both sides together. O(log trials). Raises ValueError
+    for more successes than trials, no trials, or an error that is not a probability.
 
     >>> round(chance_of_change(1, 24, bound=0.5, error=3e-6), 3)
     0.264
@@ -31,8 +24,8 @@ def chance_of_change(count: int, trials: int, *, bound: float, error: float) -> 
 
 
 def decided_counts(trials: int, *, bound: float, error: float) -> tuple[int, int]:
-    """The most successes that put a probability below a bound, -1 where none do, and the least that put it above,
-    trials + 1 where none do; arguments and errors as of `chance_of_change`. O(log trials)."""
+    """The most successes that put a probability below a bound (-1 if none do), and the fewest that put it above (trials
+    + 1 if none do). Arguments, errors and O(log trials) as `chance_of_change`."""
     proportion_interval(0, trials, error=error)  # checks
     low = _last(lambda count: proportion_interval(count, trials, error=error).high <= bound, trials)
     high = _last(lambda count: proportion_interval(count, trials, error=error).low <= bound, trials) + 1
@@ -40,7 +33,7 @@ def decided_counts(trials: int, *, bound: float, error: float) -> tuple[int, int
 
 
 def _last(holds: Callable[[int], bool], trials: int) -> int:
-    """The last count from 0 to trials for which a condition holds that holds up to some count; -1 for none."""
+    """The last count from 0 to trials for which a condition holds that holds up to some count; -1 if it never holds."""
     at, end = -1, trials
     while at < end:
         middle = (at + end + 1) // 2

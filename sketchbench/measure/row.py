@@ -1,8 +1,5 @@
-"""The row: what a task writes, and what tables, claims and figures read.
-
-A result is a list of rows. A row states one thing: a quantity, the setting of its measurement, and the outcome.
-`measure.column` lists the columns of rows, with their meanings and units.
-"""
+"""The row: tasks write it; tables, claims and figures read it. A row states one thing: a quantity, the setting of its
+measurement, and the outcome. `measure.column` lists the columns, with meanings and units."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, cast
@@ -21,21 +18,13 @@ MEDIAN = 0.5  # bound of a count, for claims about the median trial: the event h
 
 
 class Row(Mapping[str, Value]):
-    """One row, immutable: a mapping from column names to values, without the columns that have no value.
-
-    A row is made in two steps, first the quantity and its setting, then the outcome:
+    """One row, immutable: a mapping from names of columns to values, without the columns that have no value. It is made
+    in two steps, first the quantity and its setting, then the outcome. Raises ValueError for a column that `Column`
+    does not list, TypeError for a value of another type than the column's (an int will do for a float).
 
     >>> row = Row("loss", case="srht", round=10, bound=1.0).mean([0.5, 0.7])
     >>> row["mean"], row["trials"], row.get("exact")
     (0.6, 2, None)
-
-    Arguments:
-        quantity: what the row is about.
-        columns: values by the names of `Column`.
-
-    Raises:
-        ValueError: for a column that `Column` does not list.
-        TypeError: for a value that is not of the column's type (an int will do for a float).
     """
 
     def __init__(self, quantity: str, /, **columns: Value) -> None:
@@ -60,14 +49,11 @@ class Row(Mapping[str, Value]):
     def replace(self, **columns: Value) -> "Row":
         """The row with these columns added or replaced."""
         merged = {**self._values, **columns}
-        return Row(cast(str, merged.pop("quantity")), **merged)  # where it is no text, Row refuses it
+        return Row(cast(str, merged.pop("quantity")), **merged)  # Row refuses it unless it is a string
 
     def mean(self, values: ArrayLike) -> "Row":
-        """The row with mean, sd, skewness, minimum and maximum of values (trials,); a single value has no sd.
-
-        Raises:
-            FloatingPointError: for a value that is not finite.
-        """
+        """The row with mean, sd, skewness, minimum and maximum of values (trials,); a single value has no sd. Raises
+        FloatingPointError for a non-finite value."""
         check_real("values", values)
         measured = np.asarray(values, dtype=np.float64)
         if measured.size == 1:
@@ -91,20 +77,17 @@ class Row(Mapping[str, Value]):
         if np.isnan(measured).any() or np.isnan(bound):
             raise FloatingPointError(f"values and bound={bound} must be numbers; one is nan")
         return self.replace(
-            bound=float(bound),
-            count=exceeding(measured, bound),
-            trials=measured.size,
-            maximum=float(measured.max()),
+            bound=float(bound), count=exceeding(measured, bound), trials=measured.size, maximum=float(measured.max())
         )
 
     def number(self, value: float) -> "Row":
         """The row with a number without randomness. Raises FloatingPointError if it is not finite."""
         if not np.isfinite(value):
-            raise FloatingPointError(f"value={value} must be finite; where there is no number, see `without_number`")
+            raise FloatingPointError(f"value={value} must be finite; use `without_number` if there is no number")
         return self.replace(value=float(value))
 
     def without_number(self, status: Status, reason: str | None = None, trials: int | None = None) -> "Row":
-        """The row with a status and a reason in the place of a number."""
+        """The row with a status and a reason instead of a number."""
         return self.replace(status=status, reason=reason, trials=trials)
 
 

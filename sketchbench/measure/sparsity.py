@@ -27,26 +27,15 @@ def sparsity(x: Real) -> Vectors:
 
 @checked
 def tail_constants(errors: Real, x: Real, k: Count) -> Vectors:
-    """A lower bound of the constant C_s of tang2021 Lemma 2 from each recovery, (...).
-
-    It is the smallest C with error <= (C + 1)‖x - x^[k]‖₂ + C/√k ‖x - x^[k]‖₁.
-
-    Arguments:
-        errors: ‖estimate - x‖₂ (...).
-        x: true vectors (..., d).
-        k: number of nonzeros of the estimates.
-    """
+    """A lower bound (...) of the constant C_s of tang2021 Lemma 2 from recoveries with k nonzeros of vectors x (...,
+    d): the smallest C with error <= (C + 1)‖x - x^[k]‖₂ + C/√k ‖x - x^[k]‖₁, for errors ‖estimate - x‖₂ (...)."""
     two, one = tail_norms(x, k)
     return np.asarray((errors - two) / (two + one / np.sqrt(k)))
 
 
 @checked
 def tail_norms(x: Real, k: int) -> Tail:
-    """Norms of x (..., d) without its k entries of largest magnitude.
-
-    Raises:
-        ValueError: unless 0 <= k <= d.
-    """
+    """Norms of x (..., d) without its k entries of largest magnitude. Raises ValueError unless 0 <= k <= d."""
     if not 0 <= k <= x.shape[-1]:
         raise ValueError(f"k={k} must satisfy 0 <= k <= d={x.shape[-1]}")
     rest = np.sort(abs(x), axis=-1)[..., : x.shape[-1] - k]

@@ -10,24 +10,17 @@ from sketchbench.base.parameters import NonNegative, checked
 from sketchbench.measure.numbers import check_real
 
 ROUNDING = 1e-9  # relative rounding error of a float64 sum over 10^6 terms, at most
-ORDINARY = 1e80  # size of numbers whose cubes are normal, and that of their inverses
+ORDINARY = 1e80  # numbers from its inverse to it have normal cubes
 
 
 @checked
 def summarize(values: Annotated[ArrayLike, check_real], *, scale: NonNegative = 0.0) -> dict[str, float | int]:
-    """Summarise a quantity over its trials, as columns of a row.
+    """Summarise a quantity over at least 2 trials (trials,), as columns of a row: `trials`, `mean`, `sd`
+    (divisor trials - 1), `skewness` (0 if nothing varies beyond rounding), `minimum` and `maximum`.
 
-    Arguments:
-        values: (trials,), at least 2.
-        scale: size of the quantity, >= 0; less than 1e-12 of it, or of the mean, is rounding.
-
-    Returns:
-        `trials`, `mean`, `sd` (divisor trials - 1), `skewness` (0 where nothing varies beyond rounding), `minimum` and
-        `maximum`.
-
-    Raises:
-        FloatingPointError: for a non-finite value, since a mean over the other trials would be biased.
-        ValueError: for fewer than 2 trials, or another shape.
+    Less than 1e-12 of `scale`, the size of the quantity, or of the mean, is rounding. Raises FloatingPointError for a
+    non-finite value, since a mean over the other trials would be biased; ValueError for fewer than 2 trials, or another
+    shape.
     """
     v = np.asarray(values, dtype=np.float64)
     if v.ndim != 1 or v.size < 2:
@@ -36,7 +29,7 @@ def summarize(values: Annotated[ArrayLike, check_real], *, scale: NonNegative = 
         first = int(np.flatnonzero(~np.isfinite(v))[0])
         raise FloatingPointError(f"trial {first} gave {v[first]}; results must be finite")
     size = float(abs(v).max())
-    # Where squares or cubes leave float64, the unit is a power of 2, which changes no digit.
+    # If squares or cubes leave float64, the unit is a power of 2, which changes no digit.
     unit = 1.0 if ORDINARY > size > 1 / ORDINARY or size == 0 else 2.0 ** (math.frexp(size)[1] - 1)
     mean = float((v / unit).mean())
     centred = v / unit - mean

@@ -55,7 +55,7 @@ class Expansion:
             return
         effort = self.plan.efforts[study.name] = self._effort(study, runs)
         if study.long:
-            reason = f"{effort}; run it by its name: studies={study.name}"
+            reason = f"{effort}; run it by --studies {study.name}"
             self.plan.besides.append(Skipped(study.name, "all runs", reason))
 
     def add_always(self, study: Study, table: RunTable | None) -> None:

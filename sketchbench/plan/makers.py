@@ -42,7 +42,7 @@ def figures(keys: Iterable[str]) -> list[str]:
 def _is_of_other_code(svg: Path, code: str) -> bool:
     """Whether a figure is there, and its seal does not say that it is of this code."""
     try:
-        return svg.is_file() and seal.read(seal.beside(svg)).made_of.get(CODE) != code
+        return svg.is_file() and seal.read(svg).made_of.get(CODE) != code
     except SealError:
         return True
 
@@ -58,4 +58,4 @@ def planned_codes(places: Places) -> dict[str, str]:
     try:
         return dict(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:
-        raise FileError(0, f"{path} can't be read ({error}); start snakemake again, which writes it") from None
+        raise FileError(0, f"{path} can't be read ({error}); run sketchbench results again, which writes it") from None

@@ -4,7 +4,7 @@
 the two make its signature. Snakemake runs it again when its signature changes, and tables refuse a record with another.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,14 +14,18 @@ from sketchbench.base.parameters import choose
 from sketchbench.base.project import CONF
 from sketchbench.plan import cost
 from sketchbench.plan.expansion import Expansion
+from sketchbench.plan.inspection.check import check_folder
+from sketchbench.plan.inspection.files import own_methods
 from sketchbench.plan.plan import RUNS, Plan, Skipped, standing_file
-from sketchbench.plan.selection import ALL, Methods, places_of, selection_of, unjudged
+from sketchbench.plan.selection import ALL, Methods, Places, places_of, selection_of, unjudged
 from sketchbench.report import standing
 from sketchbench.report.standing import RunTable
 from sketchbench.run.config import study
-from sketchbench.run.config.composition import Composer, own_methods, user_folder
+from sketchbench.run.config.composition import Composer, user_folder
 from sketchbench.run.config.schema import SCALES, load, validate
 from sketchbench.run.digest import CodeDigest
+
+FindTables = Callable[[Places, str], Mapping[str, RunTable]]
 
 
 def settings_with(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -39,7 +43,7 @@ def check_settings(settings: Mapping[str, Any]) -> None:
     load(CONF / "workflow.yaml")  # refuses a key that is there twice, of which Snakemake takes the last one
     validate(settings, "workflow", "settings")
     if settings["only"] and not settings["folder"]:
-        raise ConfigError("only=mine needs folder=DIR as well, the folder of your own methods")
+        raise ConfigError("--only mine needs --folder DIR, the folder of your own methods")
 
 
 def check_kernels(name: str, elsewhere: bool) -> None:
@@ -48,27 +52,36 @@ def check_kernels(name: str, elsewhere: bool) -> None:
     if not elsewhere:
         kernels.usable(name)
     elif name == "auto":
-        remedy = "set kernels=numba, or kernels=cupy where they have GPUs"
-        raise ConfigError(f"kernels=auto can't be decided here, as jobs run on other machines; {remedy}")
+        remedy = "choose --kernels numba, or --kernels cupy if they have GPUs"
+        raise ConfigError(f"--kernels auto is undecided, since jobs run on other machines; {remedy}")
 
 
 def from_settings(settings: Mapping[str, Any], main: bool = True) -> Plan:
-    """The plan of checked settings, with a checked folder (`inspection.check`); raises as `expand`. The `main` process
-    decides on the runs; its jobs read which tables it found, or raise FileError."""
-    beside = settings["beside"] if settings["only"] else None
-    places = places_of(settings["scale"], user_folder(settings["folder"]), apart=beside is not None)
-    if main:
-        tables = standing.find_tables(Path(places.reports), settings["scale"])
-    else:
-        tables = standing.from_json(Path(standing_file(places)))
+    """Return the plan of checked settings, after a check of the user's folder; raises as `expand` and `check_folder`.
+
+    The `main` process decides on the runs. Its jobs read which tables it found, and raise FileError if they can't."""
+    if (user := user_folder(settings["folder"])) and main:
+        check_folder(user)
     return expand(
-        *(settings[name] for name in ("scale", "kernels", "seed", "studies", "folder")),
-        tables=tables,
+        settings["scale"],
+        settings["kernels"],
+        settings["seed"],
+        settings["studies"],
+        user,
+        tables=_find_tables if main else _planned_tables,
         together=settings["together"][settings["scale"]],
-        beside=beside,
+        beside=settings["beside"] if settings["only"] else None,
         minutes=settings["minutes"] or None,
         reuse_trials_only=settings["trials"] == "there",
     )
+
+
+def _find_tables(places: Places, scale: str) -> Mapping[str, RunTable]:
+    return standing.find_tables(Path(places.reports), scale)
+
+
+def _planned_tables(places: Places, _: str) -> Mapping[str, RunTable]:
+    return standing.from_json(Path(standing_file(places)))
 
 
 def expand(
@@ -76,12 +89,12 @@ def expand(
     kernels_name: str = "auto",
     seed: int = 0,
     studies: str = "all",
-    folder: str | Path = "",
+    user: Path | None = None,
     *,
     conf: Path = CONF,
     together: int | Literal["all", "short"] = 1,
     beside: Methods | None = None,
-    tables: Mapping[str, RunTable] | None = None,
+    tables: FindTables | None = None,
     minutes: float | None = None,
     reuse_trials_only: bool = False,
 ) -> Plan:
@@ -91,12 +104,12 @@ def expand(
         kernels_name: the backend; `auto` becomes `cupy` if this machine has a GPU.
         seed: the root of all randomness, >= 0.
         studies: `all`, or names separated by commas.
-        folder: the user's own, with YAML files of methods and perhaps modules; it is put on the module path.
-        together: the largest number of runs in a process, for a study without a number of its own; `all`: all studies
-            share a few processes; `short`: short studies do, and others have up to `RUNS` runs in a process.
+        user: the user's folder, of `user_folder`, with YAML files of methods and perhaps modules.
+        together: the largest number of runs in a process, for a study without its own number; `all`: all studies share
+            a few processes; `short`: short studies share processes, and others have up to `RUNS` runs in a process.
         beside: see `Selection`.
-        tables: the existing tables by study. Those of studies that were not chosen stay as they are.
-        minutes: the time limit of runs that can stop and go on; None for none.
+        tables: returns the existing tables by study. Tables of studies that are not chosen are kept.
+        minutes: the time limit of runs that can resume; None for none.
         reuse_trials_only: run no trials; join records from the existing trials.
 
     Raises ValueError, ConfigError or SchemaError, in one line, for an unknown study and for mistakes in configs.
@@ -104,7 +117,7 @@ def expand(
     choose("scale", scale, SCALES)
     if seed < 0:
         raise ValueError(f"seed={seed} must be >= 0")
-    user, names = user_folder(folder), study.names(conf)
+    names = study.names(conf)
     places = places_of(scale, user, apart=beside is not None)
     plan = Plan(scale, kernels.resolve(kernels_name), seed, places, whole=beside is None, all_studies=names)
     plan.sharing, plan.reuse_trials_only = together if isinstance(together, str) else "", reuse_trials_only
@@ -124,14 +137,14 @@ def expand(
     selection = selection_of([*chosen, *others], conf, own, beside)
     size = together if isinstance(together, int) else RUNS
     expansion = Expansion(plan, user, composer, CodeDigest(), size, selection, cost.read(), minutes)
-    tables = tables or {}
+    existing = tables(places, scale) if tables else {}
     for one in chosen:
         expansion.add(one)
     for one in others:
-        expansion.keep(one, tables.get(one.name))
+        expansion.keep(one, existing.get(one.name))
     for one in others:
         if one.always and scale in one.scales:
-            expansion.add_always(one, tables.get(one.name))
+            expansion.add_always(one, existing.get(one.name))
     for name, theory in own.get("sketch", {}).items():
         for measuring, key, reason in unjudged(conf, theory):
             plan.skipped.append(Skipped(measuring, f"{name}: theory.{key}", reason))

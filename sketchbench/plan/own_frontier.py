@@ -1,23 +1,29 @@
-"""The frontier on data, network and partition of one's own: at which size, by the time that rounds take, and its runs.
+"""The frontier on a user's data, network and partition: its size, its study, and its reports.
 
-The task `frontier` is composed as a study composes it, with the judging and the compressors of the project's study.
+The time of a few rounds determines the size. The study has the judging and the compressors of the project's study
+`frontier`; its runs are planned, batched and done as those of the workflow.
 """
 
 import hashlib
-import itertools
 import json
+import math
+import os
+import signal
+import subprocess
+import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 from hydra.utils import instantiate
 
 from sketchbench.base.files import parse_json, write_text
-from sketchbench.base.project import CONF
+from sketchbench.base.project import CONF, PROJECT
 from sketchbench.compressor.budget import at_budget
 from sketchbench.compressor.message import Layout
 from sketchbench.federated.paired import RateChoice
@@ -26,8 +32,9 @@ from sketchbench.learning.dataset.dataset import Dataset
 from sketchbench.learning.dataset.partition import deal
 from sketchbench.learning.model.networks import initialise
 from sketchbench.learning.objective.stacked import is_perceptron
-from sketchbench.plan.cost import format_duration
-from sketchbench.plan.selection import MINE
+from sketchbench.plan.expansion import Expansion
+from sketchbench.plan.plan import Plan
+from sketchbench.plan.selection import MINE, Places, Selection
 from sketchbench.report.claim import judge
 from sketchbench.report.evidence import transfer
 from sketchbench.report.evidence.outcomes import Scale
@@ -35,28 +42,29 @@ from sketchbench.report.figure import drawing
 from sketchbench.report.figure.catalogue import read_catalogue
 from sketchbench.report.frontier import TRAINING, cells
 from sketchbench.report.table import joining
-from sketchbench.run import job, record
-from sketchbench.run.config.composition import ComposedConfig, Composer, load_part
-from sketchbench.run.config.study import read
+from sketchbench.run.config.chapters import claim_files
+from sketchbench.run.config.composition import Composer, load_part
+from sketchbench.run.config.study import Study, read
+from sketchbench.run.digest import CodeDigest
 from sketchbench.run.execution import execute
-from sketchbench.run.signature import signature
 from sketchbench.sketch.family import SizeError
 
+KIND = "compressor"
 PLAIN, DENSE = "none", "sketched_layers"  # no compression; the compressor of dense layers alone
 FEW = (PLAIN, "fiht", "power_sgd", "top_k", "sign", "fetch_sgd", "control/silent")  # of the findings F1 to F5
 SPARE = 0.8  # share of the hours, and of a client's records, that is planned with
 TRIED = 4  # trainings that are timed
-LONG = 0.5  # seconds between two measurements, from which on a difference is trusted
+LONG = 0.5  # seconds; a longer difference of two times is trusted
 MOST = 64  # rounds that are timed
-JUDGED, EVERY, BATCH = 5, 5, 16  # rounds that are judged; from one on the way to the next; records of a batch
-FIRST, KEPT = 15, 2  # rounds of the first heat, and learning rates that are tried again
+JUDGED, EVERY, BATCH = 5, 5, 16  # judged rounds; rounds between tests of the target; records of a batch
+FIRST, KEPT = 15, 2  # rounds of the first heat; learning rates in the second heat
 STACK = 2**26  # bytes
 SIZE = "size.json"
 
 
 class Size(NamedTuple):
-    """How much is run: rounds and trainings of each method, trainings and learning rates that are tried, compressions,
-    and whether all compressors take part, or those of FEW."""
+    """The size of a frontier: rounds and trainings of each method, trainings that try a learning rate, learning rates,
+    compressions, and whether all compressors take part or only those of FEW."""
 
     rounds: int
     trials: int
@@ -70,6 +78,13 @@ class Size(NamedTuple):
         """How learning rates are chosen."""
         return RateChoice(list(self.rates), min(FIRST, self.rounds), KEPT, self.rounds, self.tried)
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings of this size, by key of the task."""
+        tuning = {f"tuning.{name}": value for name, value in asdict(self.tuning).items()}
+        rounds = {"training.rounds": self.rounds, "training.judged": min(JUDGED, self.rounds), "training.every": EVERY}
+        return {"trials": self.trials, **rounds, **tuning, "judging.budgets": [1, *self.compressions]}
+
     def __str__(self) -> str:
         budgets = ", ".join(f"1/{one}" for one in self.compressions)
         who = "all compressors" if self.whole else f"{len(FEW) - 2} compressors ({', '.join(FEW[1:-1])})"
@@ -79,8 +94,8 @@ class Size(NamedTuple):
 
 RATES, COARSE = (0.02, 0.06, 0.2, 0.6, 1.8), (0.06, 0.2, 0.6)
 FULL = Size(50, 24, 3, RATES, (4, 16, 64))  # as on digits
-# From the largest on. Trials are kept as long as can be: of fewer than 18 no test of a median decides anything at the
-# error rate of all comparisons.
+# The largest first. Trials are reduced last: with fewer than 18 no test of a median decides anything, at the error rate
+# of all comparisons.
 SIZES = (
     *(FULL._replace(rounds=rounds) for rounds in (400, 200, 100, 50)),
     FULL._replace(tried=1),
@@ -95,13 +110,13 @@ SIZES = (
 
 
 @dataclass(frozen=True)
-class Problem:
-    """What the compressors are tried on.
+class OwnProblem:
+    """The data, the network and the clients of a frontier.
 
     Arguments:
-        dataset, model: names of files of conf or of the user's folder.
+        dataset, model: names of files in conf or in the user's folder.
         partitions: the config of a partition, by case.
-        kernels, seed: as of every run.
+        kernels, seed: as in every run.
         folder: the user's.
     """
 
@@ -114,24 +129,35 @@ class Problem:
 
     @property
     def name(self) -> str:
-        """The name of its reports."""
+        """The name of the reports."""
         return f"{self.dataset}-{self.model}"
 
-    def composed(self, compressor: str, **values: Any) -> ComposedConfig:
-        """The config of a run, with values by key of the task, `__` for a dot."""
-        overrides = (
-            f"task={TRAINING}",
-            f"compressor={compressor}",
-            *(f"{group}@task.{group}={getattr(self, group)}" for group in ("dataset", "model")),
-            *(f"{name}={getattr(self, name)}" for name in ("kernels", "seed")),
-        )
-        settings: dict[str, Any] = {"partitions": self.partitions, "training.batch": self.batch, "training.apart": 1}
-        settings |= {"privacy.epsilons": [], "privacy.distributed": [], "training.taking_part": {}}
-        settings |= {key.replace("__", "."): value for key, value in values.items()}
-        cases = list(settings["partitions"])
-        settings |= {"training.cases": cases, "privacy.case": cases[0]}
+    @property
+    def groups(self) -> dict[str, str]:
+        """The option of each group of the task's config."""
+        return {"dataset": self.dataset, "model": self.model}
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings of every run on this problem, by key of the task."""
+        cases = list(self.partitions)
+        return {
+            "partitions": dict(self.partitions),
+            **{"training.batch": self.batch, "training.apart": 1, "training.stack": self.stack},
+            **{"training.cases": cases, "training.taking_part": {}},
+            **{"privacy.case": cases[0], "privacy.epsilons": [], "privacy.distributed": []},
+        }
+
+    def composed(self, compressor: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """The config of one run outside of the study, with settings by key of the task."""
+        overrides = (f"task={TRAINING}", f"{KIND}={compressor}", *self._options)
         task = {f"task.{key}": value for key, value in settings.items()}
-        return self._composer.resolved(overrides, task, self.name)
+        values = {"kernels": self.kernels, "seed": self.seed, **task}
+        return self._composer.resolved(overrides, values, self.name).config
+
+    @property
+    def _options(self) -> tuple[str, ...]:
+        return tuple(f"{group}@task.{group}={option}" for group, option in self.groups.items())
 
     @cached_property
     def _composer(self) -> Composer:
@@ -139,9 +165,8 @@ class Problem:
 
     @cached_property
     def _task(self) -> dict[str, Any]:
-        """The section of the task, for its parts that depend on nothing else."""
-        overrides = tuple(f"{group}@task.{group}={getattr(self, group)}" for group in ("dataset", "model"))
-        return dict(self._composer.resolved((f"task={TRAINING}", *overrides), {}, self.name).config["task"])
+        """The section of the task with the data set and the model."""
+        return dict(self._composer.resolved((f"task={TRAINING}", *self._options), {}, self.name).config["task"])
 
     @cached_property
     def data(self) -> Dataset:
@@ -150,7 +175,7 @@ class Problem:
 
     @cached_property
     def layout(self) -> Layout:
-        """Of the network's update."""
+        """The shapes of the network's update."""
         return Layout(tuple(tuple(value.shape) for value in self._network.parameters()))
 
     @cached_property
@@ -166,31 +191,32 @@ class Problem:
 
     @property
     def stack(self) -> int:
-        """Trainings at once, of whose clients' updates a single array takes at most STACK bytes."""
+        """The number of trainings at once; the updates of all their clients take at most STACK bytes."""
         return max(1, min(FULL.trials, STACK // (max(self.clients.values()) * self.layout.nbytes)))
 
     def place(self, hours: float) -> Path:
-        """The folder of the records of this problem, with these images, and of the size for so many hours."""
+        """The folder of the records and of the size, by images, network, partitions and hours."""
         about = [self.data.digest, self._task["model"], dict(self.partitions), self.kernels, self.seed, hours]
         key = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:8]
         return self.folder / "results" / TRAINING / f"{self.name}-{key}"
 
     @cached_property
     def batch(self) -> int:
-        """Records of a client in a round."""
+        """The number of a client's records in a round."""
         return max(1, min(BATCH, *(smallest(node, self.data, self.seed)[0] for node in self.partitions.values())))
 
     def compressors(self, whole: bool) -> list[str]:
-        """The names of the compressors: those of the project's study, and the user's own; or the few of FEW."""
+        """The names of the compressors: those of the project's study and the user's own; with `whole` false, of the
+        project's only those of FEW."""
         study = read(CONF, TRAINING, "quick")
-        own = sorted(path.stem for path in (self.folder / "compressor").glob("*.yaml"))
+        own = sorted(path.stem for path in (self.folder / KIND).glob("*.yaml"))
         listed = [name for method in study.methods for name in (own if method == MINE else [method])]
         dense = is_perceptron(self._network)
         return [name for name in listed if (whole or name in (*FEW, *own)) and (dense or name != DENSE)]
 
     def takes(self, compressor: str, compression: float, compressions: Sequence[float]) -> bool:
-        """Whether a compressor is trained at a compression, and not refused."""
-        make = instantiate(self.composed(compressor).config["compressor"]["algorithm"], _partial_=True)
+        """Whether a compressor fits the budget of a compression."""
+        make = instantiate(self.composed(compressor, {})[KIND]["algorithm"], _partial_=True)
         try:
             at_budget(make, self.layout, compression, compressions)
         except SizeError:
@@ -199,8 +225,8 @@ class Problem:
 
 
 def smallest(node: Mapping[str, Any], data: Dataset, seed: int) -> tuple[int, bool]:
-    """The fewest records of a client, by five partitions of nine tenths of the samples, as where a tenth is held out;
-    and whether each gave all clients equally many."""
+    """Return the fewest records of a client in five partitions of nine tenths of the samples (a tenth is held out), and
+    whether each partition gave all clients the same number."""
     make, sizes = instantiate(dict(node), _convert_="all"), []
     for trial in range(5):
         tried = hold_out(data, seed + trial)
@@ -209,19 +235,19 @@ def smallest(node: Mapping[str, Any], data: Dataset, seed: int) -> tuple[int, bo
 
 
 def even(node: Mapping[str, Any], data: Dataset, seed: int) -> tuple[dict[str, Any], str]:
-    """A partition whose clients have equally many records, as stacked trainings need: the same one, or one of which
-    clients keep a part; and a note on that."""
+    """Return a partition with the same number of records for each client, as stacked trainings need, and a note if
+    clients keep only a part of their records."""
     fewest, equal = smallest(node, data, seed)
     if equal:
         return dict(node), ""
     kept = max(1, int(SPARE * fewest))
     target = "sketchbench.learning.dataset.partition.even"
-    note = f"clients have unequally many records, from {fewest} on; {kept} of each are drawn at random"
+    note = f"clients have unequal numbers of records, at least {fewest}; {kept} of each are drawn at random"
     return {"_target_": target, "_partial_": True, "partition": dict(node), "samples": kept}, note
 
 
 def one_class(data: Dataset, clients: int) -> dict[str, Any]:
-    """Clients of a single class each, as large as the classes allow."""
+    """The config of clients of a single class each, as large as the classes allow."""
     fewest = int(np.unique(data.train.labels, return_counts=True)[1].min())
     sharing = -(-clients // len(np.unique(data.train.labels)))
     target, samples = "sketchbench.learning.dataset.partition.one_class", int(SPARE * fewest) // sharing
@@ -230,11 +256,12 @@ def one_class(data: Dataset, clients: int) -> dict[str, Any]:
 
 def problem_of(
     dataset: str, model: str, partition: str, clients: int, kernels: str, seed: int, folder: Path
-) -> tuple[Problem, list[str]]:
-    """The problem of these files: equal shares of the images, and the clients of `partition`, or those of one class
-    where it is ""; and notes on what was changed for that."""
+) -> tuple[OwnProblem, list[str]]:
+    """Return the problem of these files, and notes on changes to the partition.
+
+    It has clients of equal shares, and the clients of `partition`, or, if that is "", clients of one class each."""
     shares = {"_target_": "sketchbench.learning.dataset.partition.iid", "_partial_": True, "clients": clients}
-    problem, notes = Problem(dataset, model, {"iid": shares}, kernels, seed, folder), []
+    problem, notes = OwnProblem(dataset, model, {"iid": shares}, kernels, seed, folder), []
     problem.data.check_disjoint()
     case, other = "one class", one_class(problem.data, clients)
     if partition:
@@ -243,38 +270,34 @@ def problem_of(
     return replace(problem, partitions={"iid": shares, case: other}), notes
 
 
-def describe(problem: Problem) -> str:
-    """Data, network and clients in a line."""
+def describe(problem: OwnProblem) -> str:
+    """Describe data, network and clients in one line."""
     data, cases = problem.data, " and ".join(problem.partitions)
     many = f"{len(data.train.labels):,} + {len(data.test.labels):,} images {data.shape} in {data.classes} classes"
     return f"{data.label}: {many}; {problem.model}, {problem.layout.d:,} parameters; clients: {cases}"
 
 
 def shrunk(size: Size) -> list[str]:
-    """What is less, or more, than in the project's frontier on digits, in a line each."""
-    changes = {name: (getattr(size, name), getattr(FULL, name)) for name in Size._fields}
+    """List, one line each, the settings that differ from the project's frontier on digits."""
     words = {"tried": "trainings that try a rate", "whole": "all compressors"}
-    lines = []
-    for name, (here, there) in changes.items():
-        if here != there:
-            lines.append(f"{words.get(name, name)}: {_listed(here)}, where the project's frontier has {_listed(there)}")
-    return lines
+    pairs = zip(Size._fields, size, FULL, strict=True)
+    changed = [(words.get(name, name), _listed(here), _listed(there)) for name, here, there in pairs if here != there]
+    return [f"{name}: {here}; the project's frontier has {there}" for name, here, there in changed]
 
 
 def _listed(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    words = {True: "yes", False: "no"} if isinstance(value, bool) else {}
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else words.get(value, str(value))
 
 
 @dataclass(frozen=True)
 class Costs:
-    """What a problem takes.
+    """The times of a problem.
 
     Arguments:
-        rounds: seconds of a training's round, by compressor, but for those that fit into no budget.
-        evaluation: seconds of an accuracy of one network.
-        run: seconds of a run beside that.
+        rounds: seconds of a training's round, by compressor that fits a budget.
+        evaluation: seconds of one accuracy of one network.
+        run: further seconds of a run.
     """
 
     rounds: Mapping[str, float]
@@ -287,42 +310,35 @@ class Costs:
         return f"{plain:.2g} ms for a training's round without compression, {most:.2g} ms with {slowest}"
 
     def seconds(self, compressor: str, size: Size, cases: int) -> float:
-        """Of the trainings of a compressor at one compression."""
+        """Seconds of one compressor's trainings at one compression."""
         judged, heats = min(JUDGED, size.rounds), size.tuning.heats if len(size.rates) > 1 else []
         tried = size.tried * sum(count * min(judged, rounds) for count, rounds in heats)
         rounds = size.trials * size.rounds + size.tuning.all_rounds
         evaluations = size.trials * (1 + judged + size.rounds // EVERY) + tried
         return cases * (rounds * self.rounds.get(compressor, 0.0) + evaluations * self.evaluation)
 
-    def total(self, problem: Problem, size: Size) -> float:
-        """Of all runs at a size, and once of the trainings without compression beside them."""
+    def total(self, problem: OwnProblem, size: Size, cores: int) -> float:
+        """Seconds of all runs at a size on so many processor cores. Each process trains once without compression."""
         cases, names = len(problem.partitions), problem.compressors(size.whole)
         runs = [(name, one) for name in names for one in (1, *size.compressions)]
         trained = [name for name, one in runs if problem.takes(name, one, (1, *size.compressions))]
-        return len(runs) * self.run + sum(self.seconds(name, size, cases) for name in (PLAIN, *trained))
+        shared = len(runs) * self.run + sum(self.seconds(name, size, cases) for name in trained)
+        return self.seconds(PLAIN, size, cases) + shared / cores
 
 
-def measure(problem: Problem) -> Costs:
-    """Time a few rounds of every compressor; the first training is not timed, as it compiles."""
+def measure(problem: OwnProblem) -> Costs:
+    """Time a few rounds of every compressor on one thread; the first training is not timed, as it compiles."""
+    numba.set_num_threads(1)
     names = problem.compressors(whole=True)
     fitting = {name: [one for one in (16, 4, 1) if problem.takes(name, one, (one,))][:1] for name in names}
     case, node = next(iter(problem.partitions.items()))
+    alone = replace(problem, partitions={case: node}).settings
 
     def seconds(compressor: str, rounds: int, judged: int = 1) -> float:
         (one,) = fitting[compressor]
-        config = problem.composed(
-            compressor,
-            compression=one,
-            partitions={case: node},
-            trials=TRIED,
-            training__rounds=rounds,
-            training__judged=judged,
-            tuning__rates=[0.06],
-            tuning__first=1,
-            tuning__rounds=1,
-            tuning__trials=1,
-            judging__budgets=[one],
-        ).config
+        size = Size(rounds, TRIED, 1, (0.06,), (one,)).settings
+        again = {"compression": one, "training.judged": judged, "tuning.first": 1, "tuning.rounds": 1}
+        config = problem.composed(compressor, {**alone, **size, **again, "judging.budgets": [one]})
         start = time.monotonic()
         execute(config)
         return time.monotonic() - start
@@ -339,102 +355,79 @@ def measure(problem: Problem) -> Costs:
     return Costs({name: max(0.0, whole[name] - once[name]) / steps for name in once}, judging / steps, once[PLAIN])
 
 
-def choose_size(problem: Problem, costs: Costs, hours: float) -> Size:
-    """The largest size that takes SPARE of the hours. Raises ValueError where none does."""
+def choose_size(problem: OwnProblem, costs: Costs, hours: float, cores: int) -> Size:
+    """Return the largest size that takes SPARE of the hours. Raises ValueError if none does."""
     for size in SIZES:
-        if (needed := costs.total(problem, size)) <= SPARE * 3600 * hours:
+        if (needed := costs.total(problem, size, cores)) <= SPARE * 3600 * hours:
             return size
     raise ValueError(
-        f"hours={hours:g} must be >= {needed / SPARE / 3600:.2g}, which the smallest run takes here; give more, fewer "
+        f"hours={hours:g} must be >= {needed / SPARE / 3600:.2g}, the time of the smallest run; give more hours, fewer "
         "images or clients, or a smaller network"
     )
 
 
-class Run(NamedTuple):
-    """A run: its compressor and compression, its config, its signature, and the path of its record."""
-
-    compressor: str
-    label: str
-    compression: int
-    config: dict[str, Any]
-    signature: str
-    record: Path
-
-    @property
-    def there(self) -> bool:
-        """Whether its record is there, of the same config and code."""
-        try:
-            record.read(self.record, self.signature)
-        except record.RecordError:
-            return False
-        return True
+def plan_of(problem: OwnProblem, size: Size, place: Path, cores: int) -> Plan:
+    """Return the plan of the study at a size: a batch of runs for each core, with records in a folder."""
+    methods = problem.compressors(size.whole)
+    settings = {f"task.{key}": value for key, value in {**problem.settings, **size.settings}.items()}
+    axes = {"task.compression": [1, *size.compressions]}
+    study = Study(TRAINING, TRAINING, KIND, methods, ("quick",), (), axes, settings, problem.groups)
+    places = Places(str(place), str(place / "logs"), str(problem.folder / "reports" / TRAINING / problem.name))
+    own, names = {KIND: methods}, [TRAINING]
+    plan = Plan("quick", problem.kernels, problem.seed, places, whole=False, own=own, all_studies=names)
+    together = math.ceil(len(methods) * len(axes["task.compression"]) / cores)
+    composer = Composer(CONF, problem.folder)
+    Expansion(plan, problem.folder, composer, CodeDigest(), together, Selection({}, {}), {}).add(study)
+    plan.scale = problem.name
+    return plan
 
 
-def runs_of(problem: Problem, size: Size, place: Path) -> list[Run]:
-    """All runs at a size, whose records are in a folder; those at the middle of the compressions first."""
-    budgets, runs = (1, *size.compressions), []
-    pairs = itertools.product(sorted(budgets, key=lambda one: abs(one - 16)), problem.compressors(size.whole))
-    for one, name in pairs:
-        composed = problem.composed(
-            name,
-            compression=one,
-            trials=size.trials,
-            training__rounds=size.rounds,
-            training__judged=min(JUDGED, size.rounds),
-            training__stack=problem.stack,
-            training__every=EVERY,
-            **{f"tuning__{name}": value for name, value in asdict(size.tuning).items()},
-            judging__budgets=list(budgets),
-        )
-        signed = signature(composed.config, problem.folder)
-        runs.append(Run(name, composed.label, one, composed.config, signed, place / f"{signed}.parquet"))
-    return runs
+def do(plan: Plan, folder: Path) -> None:
+    """Do the batches of a plan side by side, each in a process of its own; records that exist are kept.
+
+    Raises RuntimeError if a process fails, after all have ended; its own error is on standard error.
+    """
+    plan.describe()
+    for line in plan.check_records():
+        print(line, file=sys.stderr)
+    path = os.pathsep.join(filter(None, [str(PROJECT), os.environ.get("PYTHONPATH")]))
+    processes: list[subprocess.Popen[bytes]] = []
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # ends the processes, too
+    try:
+        for batch in plan.all_batches:
+            command = [sys.executable, "-m", "sketchbench", "step", "job", "--receipt", batch.receipt]
+            environment = {"NUMBA_NUM_THREADS": "1", **os.environ, "PYTHONPATH": path}
+            command += ["--folder", str(folder)]
+            with Path(batch.description).open(encoding="utf-8") as runs:
+                processes.append(subprocess.Popen(command, stdin=runs, env=environment))
+        failed = sum(process.wait() != 0 for process in processes)
+    finally:
+        for process in processes:
+            process.terminate()
+    if failed:
+        raise RuntimeError(f"{failed} of {len(processes)} processes failed; rerun the same command to resume")
 
 
-def do(problem: Problem, runs: Sequence[Run], say: Callable[[str], None]) -> None:
-    """Do the runs whose records are not there, and say which one is done and how long the others take."""
-    left, start = [run for run in runs if not run.there], time.monotonic()
-    if len(left) < len(runs):
-        say(f"{len(runs) - len(left)} of {len(runs)} runs are there already")
-    for number, run in enumerate(left, 1):
-        began = time.monotonic()
-        job.run(run.config, run.record, problem.folder)
-        now = time.monotonic()
-        rest = format_duration((now - start) / number * (len(left) - number))
-        done = f"{number} of {len(left)}: {run.label} at 1/{run.compression}: {format_duration(now - began)}"
-        say(f"{done}; about {rest} left")
-
-
-def write(problem: Problem, runs: Sequence[Run], scale: Scale, command: str) -> None:
-    """Write table, frontier, figure and verdicts of finished runs, which `command` makes again, as reports of a scale
-    with the name of the problem. Nothing is expected of the compressors."""
-    entries = [
-        {
-            "record": str(run.record),
-            "signature": run.signature,
-            "columns": {"method": run.compressor, "label": run.label, "compression": float(run.compression)},
-        }
-        for run in runs
-    ]
+def write(problem: OwnProblem, plan: Plan, command: str) -> Scale:
+    """Write table, frontier, figure and verdicts of finished runs as reports of a scale with the problem's name; return
+    that scale. `command` regenerates them. No verdict is predicted."""
+    scale = Scale(problem.name, Path(plan.places.reports))
     table = scale.reports / "tables" / f"{TRAINING}.csv"
-    joining.make(TRAINING, entries, scale.name, table)
+    joining.make(TRAINING, json.loads(plan.manifest(TRAINING)), scale.name, table)
     trained = cells.Trained(problem.data.label, problem.clients, {}, lambda *_: command)
     cells.join([table], scale.name, scale.reports / "frontier.csv", {TRAINING: trained})
     figure = replace(read_catalogue(CONF / "figure")[TRAINING], title="", data=describe(problem), scales={})
     svg, png = (scale.reports / "figures" / f"{TRAINING}.{kind}" for kind in ("svg", "png"))
     drawing.make(TRAINING, figure, [table], scale.name, svg=svg, png=png)
-    kind, methods = "compressor", sorted({run.compressor for run in runs})
-    facts = {
-        **{"scale": scale.name, "kernels": problem.kernels, "seed": problem.seed, "skipped": [], "whole": False},
-        **{"studies": [TRAINING], "kinds": {TRAINING: kind}, "own": {kind: methods}, "only_own": True},
-    }
-    claims = [CONF / "claim" / f"{one.id}.yaml" for one in transfer.findings(CONF)]
+    ids = [one.id for one in transfer.findings(CONF)]
+    claims = sorted({path for name in ids for path in claim_files(CONF, name)})
     csv, markdown = (scale.reports / f"claims.{kind}" for kind in ("csv", "md"))
-    judge.judge([table], claims, [], json.dumps(facts), csv=csv, markdown=markdown)
+    judge.judge([table], claims, [], plan.facts, csv=csv, markdown=markdown, only=ids)
+    return scale
 
 
 def size_in(place: Path) -> Size | None:
-    """The size that was chosen before, and written to a folder; None for none."""
+    """The size in a folder, by an earlier call of the command; None for none."""
     try:
         content = parse_json((place / SIZE).read_text(encoding="utf-8"), SIZE)
         parts: list[Any] = [tuple(one) if isinstance(one, list) else one for one in content]
@@ -444,5 +437,5 @@ def size_in(place: Path) -> Size | None:
 
 
 def keep_size(place: Path, size: Size) -> None:
-    """Write the size, so that a run that was stopped goes on at the same."""
+    """Write the size, so that an interrupted run resumes at the same size."""
     write_text(place / SIZE, json.dumps(size))

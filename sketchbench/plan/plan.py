@@ -238,16 +238,6 @@ class Plan:
         """The path of the manifests of the tables that are judged first."""
         return f"{self.places.results}/first.json"
 
-    def seconds_left(self) -> dict[tuple[str, str], float | None]:
-        """The seconds of missing records, by study and number of each batch without a receipt; None for a batch with a
-        run that was never measured."""
-        return {
-            (name, number): replace(batch, runs=[run for run in batch.runs if not Path(run.record).exists()]).seconds
-            for name, numbered in self.batches.items()
-            for number, batch in numbered.items()
-            if not Path(batch.receipt).exists()
-        }
-
     def check_records(self) -> list[str]:
         """A line for each damaged record and receipt of all batches: see `Batch.check`."""
         return [line for batch in self.all_batches for line in batch.check()]

@@ -1,5 +1,6 @@
 """The methods that a study compares, a user's own among them, and the folders of results."""
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from sketchbench.base.errors import ConfigError
 from sketchbench.base.files import display_path
 from sketchbench.base.parameters import choose
 from sketchbench.measure.column import CONTROLS
+from sketchbench.run.config.chapters import entries_of, files
 from sketchbench.run.config.composition import METHODS
 from sketchbench.run.config.schema import YAML
 from sketchbench.run.config.study import Study
@@ -126,8 +128,8 @@ def _needed(conf: Path, taking: set[str]) -> dict[str, list[str]]:
 
 def _claims(conf: Path) -> Iterator[dict[str, Any]]:
     """The claims that name no methods. Their form is checked where they are judged."""
-    for path in sorted((conf / "claim").glob("*.yaml")):
-        content = yaml.load(path.read_text(encoding="utf-8"), YAML)
+    whole = ((path, yaml.load(path.read_text(encoding="utf-8"), YAML)) for path in files(conf, "claim"))
+    for _, content in itertools.chain.from_iterable(itertools.starmap(entries_of, whole)):
         if isinstance(content, dict) and "methods" not in content and {"checks", "studies"} <= content.keys():
             yield content
 

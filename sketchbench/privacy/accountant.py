@@ -9,14 +9,14 @@
 | `rdp` | Rényi differential privacy: an upper bound | all but with replacement |
 | `pld` | privacy loss distributions, by dp-accounting: tight up to rounding upwards | full, Poisson |
 
-An accountant raises RefusedError for batches that its theorem does not cover, since an ε is for the sampler that drew
-the batches, and where its numbers end, with an accountant that goes on:
+An accountant raises RefusedError for batches outside its theorem, since an ε belongs to the sampler of the batches, and
+beyond its numerical limits; the message names an accountant without the limit.
 
 - `paper`, `advanced`, `classical` and `exact` are formulas, to 9 digits; `classical` ends at steps with ε > 600.
 - `rdp` is at most 0.5 % above the bound by the best of all orders, see `privacy.renyi`. Without replacement orders end
   at 1024, which has a least ε.
-- `pld` is above the true ε by at most 0.2 %, or 1 % where the finest grid that takes only seconds is coarser. It is for
-  δ >= 1e-12, and for Poisson batches for up to 1,000,000 steps and δ >= 1e-15 times their number.
+- `pld` is above the true ε by at most 0.2 %, or 1 % if the finest grid that takes only seconds is coarser. It needs
+  δ >= 1e-12, and for Poisson batches at most 1,000,000 steps and δ >= 1e-15 times their number.
 """
 
 import functools
@@ -37,10 +37,10 @@ from sketchbench.theory.privacy import Guarantee, OutOfRangeError
 log = logging.getLogger(__name__)
 MOST = 1e50  # steps, and σ over the sensitivity or its inverse
 LEAST_SHARE = 1e-312  # δ of a step, to ten digits
-LEAST_NOISE, MOST_NOISE = 1e-7, 1e6  # σ over the sensitivity for which divergences have digits left, by dp-accounting
+LEAST_NOISE, MOST_NOISE = 1e-7, 1e6  # σ over the sensitivity for which dp-accounting's divergences have digits left
 LEAST_DELTA, ROUNDING = 1e-12, 1e-15  # δ that loss distributions add by truncation, and for each step by rounding
 MOST_STEPS = 1_000_000  # Poisson batches, whose losses are on one grid
-FINE, COARSE = 200_000, 100_000  # losses of a step on a grid, with the finest interval and with another
+FINE, COARSE = 200_000, 100_000  # losses of a step on a grid, with the finest interval and with a coarser one
 WIDEST_INTERVAL = 500.0  # between losses, as exponentials of it are taken
 GIVEN = 0.01  # relative accuracy with a coarse interval
 
@@ -50,7 +50,7 @@ class RefusedError(ValueError):
 
 
 class FloorError(RefusedError):
-    """A mechanism with an ε below a `limit` from which on the accountant can tell it."""
+    """A mechanism with an ε below `limit`, the smallest ε that the accountant can tell."""
 
     def __init__(self, message: str, limit: float) -> None:
         super().__init__(message)
@@ -59,20 +59,17 @@ class FloorError(RefusedError):
 
 @checked
 def epsilon(accountant: str, mechanism: Mechanism, delta: float) -> float:
-    """The ε for which an accountant shows a mechanism to be (ε, δ)-differentially private.
-
-    Where clients differ, it is the largest ε of any client.
+    """The ε for which an accountant shows a mechanism to be (ε, δ)-differentially private; the largest if clients
+    differ.
 
     Arguments:
         accountant: name in ACCOUNTANTS; see the module.
         mechanism: everything that is released.
         delta: δ of the whole mechanism, 0 < δ < 1.
 
-    Raises:
-        RefusedError: where the accountant's theorem does not cover the mechanism, or its numbers end.
-        OutOfRangeError: where a lemma's condition on ε, δ or batches is not met.
-        ValueError: for an unknown accountant, a δ out of its range, or numbers above 1e50.
-        ArithmeticError: where an accountant spends more than δ, which would be a mistake of ours.
+    Raises RefusedError if the accountant's theorem does not cover the mechanism, or beyond its numerical limits;
+    OutOfRangeError if a lemma's condition on ε, δ or batches is not met; ValueError for an unknown accountant, a δ out
+    of its range, or numbers above 1e50; ArithmeticError if an accountant spends more than δ, a mistake of ours.
     """
     choose("accountant", accountant, ACCOUNTANTS)
     if not 0 < delta < 1:
@@ -137,7 +134,6 @@ def _exact(own: Steps, delta: float) -> Guarantee:
 
 
 def _rdp(own: Steps, delta: float) -> Guarantee:
-    """Rényi differential privacy."""
     if own.sampled:
         _require_sampling("rdp", own.sampled, "poisson", "without_replacement")
         if own.rate < 1 and own.multiplier < LEAST_NOISE:
@@ -151,7 +147,7 @@ def _rdp(own: Steps, delta: float) -> Guarantee:
 
 
 def _fixed_size_epsilon(own: Steps, delta: float) -> float:
-    """The ε by Theorem 27 of Wang, Balle and Kasiviswanathan 2019, but at most that of full batches."""
+    """The ε by Theorem 27 of Wang, Balle and Kasiviswanathan 2019, at most the ε of full batches."""
     import dp_accounting
     from dp_accounting import rdp
 
@@ -180,7 +176,7 @@ def _fixed_size_epsilon(own: Steps, delta: float) -> float:
             f"replacement, as its orders end at {last}; use classical",
             least,
         )
-    if order >= 63:  # from where on each of dp-accounting's orders is the double of the one before
+    if order >= 63:  # from here on each of dp-accounting's orders is twice the last
         at = functools.cache(lambda order: best(order)[0])
         middle = int(order)
         for low, high in ((middle // 2, middle), (middle, min(2 * middle, last))):
@@ -199,8 +195,8 @@ def _pld(own: Steps, delta: float) -> Guarantee:
             f"accountant=pld needs delta >= {least:.3g} for {own.count} steps, not {delta:.3g}: less is lost in "
             f"rounding; use {other}"
         )
-    # The interval is a fraction of the losses: of all steps together for full batches, which make one Gaussian, and
-    # else of one step. Its ε is less than 0.01 % above that of much finer intervals.
+    # The interval is a fraction of the losses: of all steps together for full batches, which make one Gaussian, else of
+    # one step. Its ε is less than 0.01 % above the ε of much finer intervals.
     if own.sampled is None:
         mu = math.sqrt(own.count) / own.multiplier
         fine = 1e-3 * math.sqrt(own.count) / own.multiplier
@@ -224,7 +220,7 @@ def _pld(own: Steps, delta: float) -> Guarantee:
 
 
 def _span(own: Steps) -> float:
-    """The range of one step's privacy losses that dp-accounting puts on a grid: up to ten standard deviations."""
+    """The range of one step's privacy losses on dp-accounting's grid: up to ten standard deviations."""
     loss = (10 + 0.5 / own.multiplier) / own.multiplier
     highest = math.log1p(own.rate * math.expm1(loss)) if loss < 30 else loss + math.log(own.rate)
     lowest = min(loss, -math.log1p(-own.rate)) if own.rate < 1 else loss
@@ -232,7 +228,7 @@ def _span(own: Steps) -> float:
 
 
 def _on_grid(own: Steps, interval: float, delta: float) -> float:
-    """The ε with losses rounded up to multiples of an interval; it takes some 50 μs for each."""
+    """The ε with losses rounded up to multiples of an interval; some 50 μs for each loss."""
     from dp_accounting import NeighboringRelation, pld
 
     if interval > WIDEST_INTERVAL:
@@ -246,7 +242,7 @@ def _on_grid(own: Steps, interval: float, delta: float) -> float:
         spent = float(accountant.get_epsilon(delta))
     if math.isfinite(spent):
         return spent
-    # dp-accounting divides by a probability that is no normal float where ε is about 720.
+    # dp-accounting divides by a probability that underflows at ε of about 720.
     return float(optimize.brentq(lambda e: accountant.get_delta(e) - delta, 600.0, 900.0, rtol=1e-9))
 
 
@@ -262,11 +258,7 @@ ACCOUNTANTS: dict[str, Account] = {
 
 
 def _split(accountant: str, own: Steps, delta: float) -> float:
-    """The δ of each step.
-
-    Raises:
-        RefusedError: where it has too few digits.
-    """
+    """The δ of each step. Raises RefusedError if it has too few digits."""
     if delta / own.count < LEAST_SHARE:
         raise RefusedError(
             f"accountant={accountant} divides δ={delta:.3g} among {own.count} steps, and needs {LEAST_SHARE:g} or more "
@@ -292,7 +284,7 @@ def _resampled_release(own: Steps, sampled: SampledGaussian, goal: float) -> Gua
 
     # With ε <= 1 and share <= 1/2, which the lemma requires, the δ of a single release is at least goal exp(-4).
     low, high = math.log(goal) - 4, min(math.log(goal / (4 * share)), math.log(0.5))
-    if excess(high) <= 0:  # where batches are so small that half of all batches could tell everything
+    if excess(high) <= 0:  # batches so small that half of all batches could tell everything
         return lemmas.sampling_with_replacement(_single_release(own, math.exp(high)), batch, records)
     if excess(low) > 0:
         raise OutOfRangeError("Lemma H.4 needs ε <= 1 and batch <= records/2; use more noise or records")
@@ -301,7 +293,7 @@ def _resampled_release(own: Steps, sampled: SampledGaussian, goal: float) -> Gua
 
 
 def event(own: Steps) -> Any:
-    """One step as an event of dp-accounting; ValueError for batches with replacement, of which it has none."""
+    """One step as an event of dp-accounting; ValueError for batches with replacement, which it lacks."""
     import dp_accounting as dp
 
     release = dp.GaussianDpEvent(own.multiplier)
@@ -326,7 +318,6 @@ RECOMMENDED = {"poisson": "pld", "without_replacement": "rdp", "with_replacement
 
 
 def _require_sampling(accountant: str, sampled: SampledGaussian, *samplings: str) -> None:
-    """Raise RefusedError unless batches are drawn by one of these samplings."""
     kind = sampled.sampling.kind
     if kind not in samplings:
         raise RefusedError(

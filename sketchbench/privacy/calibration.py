@@ -1,4 +1,4 @@
-"""Calibration: the noise with which a mechanism has a given ε."""
+"""Calibration: the noise for a given ε of a mechanism."""
 
 import math
 
@@ -15,23 +15,12 @@ WIDEST = math.log(1e18)  # log of the largest σ over sensitivity that is tried,
 
 @checked
 def calibrated_sigma(accountant: str, mechanism: Mechanism, goal: float, delta: float) -> float:
-    """The smallest σ, one for all releases, at which an accountant gives a mechanism an ε of at most `goal`.
+    """The smallest σ, one for all releases, at which an accountant gives a mechanism an ε of at most `goal` > 0. It is
+    in the unit of the sensitivity; the mechanism's own σ is ignored.
 
-    It is at most 1e-5 (relative) above the smallest one that the accountant can tell, which must be from 1e-18 to 1e18
-    times the sensitivity, and costs about ten calls of `epsilon`.
-
-    Arguments:
-        accountant: name in ACCOUNTANTS; see `sketchbench.privacy.accountant`.
-        mechanism: everything that is released; its own σ is ignored.
-        goal: ε, > 0.
-        delta: δ of the whole mechanism, 0 < δ < 1.
-
-    Returns:
-        σ, in the unit of the sensitivity.
-
-    Raises:
-        ValueError: for a goal out of its range, or where no σ is large enough.
-        RefusedError: where the accountant's theorem does not cover the mechanism.
+    It is at most 1e-5 (relative) above the smallest σ that the accountant can tell, which must be from 1e-18 to 1e18
+    times the sensitivity, and costs about ten calls of `epsilon`, with its arguments and errors. Raises ValueError for
+    a goal out of its range, or if no σ is large enough.
     """
     if not 0 < goal < math.inf:
         raise ValueError(f"epsilon={goal} must be > 0 and finite: no finite noise gives less")

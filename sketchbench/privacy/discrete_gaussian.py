@@ -1,10 +1,10 @@
-"""The discrete Gaussian N_Z(0, σ²), whose probability at an integer x is proportional to exp(-x²/2σ²), and what sums of
-such noise protect.
+"""The discrete Gaussian N_Z(0, σ²), with probabilities proportional to exp(-x²/2σ²) at integers x, and the privacy of
+sums with such noise.
 
-At integer orders the moments of its privacy loss are those of the continuous Gaussian: with P = N_Z(v, σ²) and
-Q = N_Z(0, σ²) on integer vectors, E_Q[(P/Q)^k] = exp(k(k - 1)‖v‖²/2σ²) for integers k and v. Moments of Poisson batches
-are sums of these, and the opposite direction is no larger, as x -> v - x exchanges P and Q (Mironov, Talwar and Zhang
-2019, Theorem 5). So `epsilon` takes integer orders alone: nothing is said of others, nor of loss distributions.
+At integer orders the moments of its privacy loss equal the continuous Gaussian's: with P = N_Z(v, σ²) and Q = N_Z(0,
+σ²) on integer vectors, E_Q[(P/Q)^k] = exp(k(k - 1)‖v‖²/2σ²) for integers k and v. Moments of Poisson batches are sums
+of these, and the opposite direction is no larger, as x -> v - x exchanges P and Q (Mironov, Talwar and Zhang 2019,
+Theorem 5). So `epsilon` takes integer orders alone: other orders and loss distributions are not covered.
 """
 
 import functools
@@ -32,19 +32,10 @@ def on_grid(variance: float) -> float:
 
 
 def draw(random: np.random.Generator, variance: float, shape: tuple[int, ...]) -> Integers:
-    """Draw from N_Z(0, σ²), exactly, by integers alone (Canonne, Kamath and Steinke 2020, Algorithms 1 to 3).
-
-    Draws beyond 40 (⌊σ⌋ + 1) are left out; such a one has a probability below exp(-700). Each takes about a
-    microsecond.
-
-    Arguments:
-        random: generator of uniform integers.
-        variance: σ² > 0, from `on_grid`; the variance of the numbers is at most σ², and hardly less from σ = 1 on.
-        shape: of the array.
-
-    Raises:
-        ValueError: for a σ² that is none of `on_grid`, or above 2^25.
-    """
+    """Draw from N_Z(0, σ²), exactly, by integers alone (Canonne, Kamath and Steinke 2020, Algorithms 1 to 3). Draws
+    beyond 40 (⌊σ⌋ + 1), with a probability below exp(-700), are left out. A draw takes about a microsecond. The
+    variance σ² > 0 is from `on_grid`; the numbers' variance is at most σ², and hardly less for σ >= 1. Raises
+    ValueError for a σ² outside `on_grid`, or above 2^25."""
     if not 0 < variance <= MOST or on_grid(variance) != variance:
         raise ValueError(f"variance={variance} must be > 0, <= {MOST}, and a multiple of 1/{GRAIN}, or from `on_grid`")
     grain = GRAIN if variance < SMALL else 1
@@ -53,7 +44,7 @@ def draw(random: np.random.Generator, variance: float, shape: tuple[int, ...]) -
     found: list[Integers] = [np.empty(0, np.int64)]
     wanted = math.prod(shape)
     while wanted:
-        proposed = _laplace(random, scale, 9 * wanted // 4 + 16)  # of which 45 % are accepted
+        proposed = _laplace(random, scale, 9 * wanted // 4 + 16)  # 45 % of them are accepted
         proposed = proposed[abs(proposed) <= FARTHEST * scale]
         off = (abs(proposed) * (scale * grain) - share) ** 2  # (|Y| - σ²/t)² / 2σ² = off / (2 t² grain share)
         found.append(proposed[_happens(random, off, 2 * scale**2 * grain * share)][:wanted])
@@ -90,8 +81,7 @@ def _happens(random: np.random.Generator, numerators: Integers, denominator: int
 
 
 def _happens_below_one(random: np.random.Generator, numerators: Integers, denominator: int) -> NDArray[np.bool_]:
-    """`_happens` for numerators up to the denominator: the number of successes with the probabilities γ/1, γ/2, ... is
-    even."""
+    """`_happens` for numerators up to the denominator: an even number of successes with probability γ/1, γ/2, ..."""
     happens, going, k = np.empty(len(numerators), dtype=bool), np.arange(len(numerators)), 1
     while len(going):
         success = random.integers(0, k * denominator, size=len(going)) < numerators[going]
@@ -102,9 +92,9 @@ def _happens_below_one(random: np.random.Generator, numerators: Integers, denomi
 
 @checked
 def closeness(sigma: Positive, clients: Count) -> float:
-    """τ = 10 Σ exp(-2π²σ² k/(k + 1)), k from 1 to C - 1 (Kairouz, Liu and Steinke 2021, Theorem 1): the probabilities
-    that the sum of C draws from N_Z(0, σ²) and one draw from N_Z(0, C σ²) give to an integer have a ratio of at most
-    exp(τ), either way, for σ >= 1/2; tested on exact sums."""
+    """τ = 10 Σ exp(-2π²σ² k/(k + 1)), k from 1 to C - 1 (Kairouz, Liu and Steinke 2021, Theorem 1), for σ >= 1/2. The
+    probabilities of an integer under the sum of C draws from N_Z(0, σ²) and under one draw from N_Z(0, C σ²) have a
+    ratio of at most exp(τ), either way; tested on exact sums."""
     if sigma < 0.5:
         raise ValueError(f"sigma={sigma} must be >= 1/2 for sums of discrete Gaussians to be close to one")
     return 10 * sum(math.exp(-2 * (math.pi * sigma) ** 2 * k / (k + 1)) for k in range(1, clients))
@@ -112,13 +102,13 @@ def closeness(sigma: Positive, clients: Count) -> float:
 
 @checked
 def rounded_norm(norm: NonNegative, rows: Count, beta: Probability) -> float:
-    """A bound of the norm of a vector of b integers, to which a vector x with ‖x‖ <= `norm` is rounded at random, which
-    is exceeded with a probability of at most β (Kairouz, Liu and Steinke 2021, Theorem 1):
-    Δ̃² = min{‖x‖² + b/4 + √(2 ln 1/β) (‖x‖ + √b/2), (‖x‖ + √b)²}.
+    """A bound of the norm of a vector x of b entries, ‖x‖ <= `norm`, after random rounding to integers, exceeded with a
+    probability of at most β (Kairouz, Liu and Steinke 2021, Theorem 1): Δ̃² = min{‖x‖² + b/4 + √(2 ln 1/β) (‖x‖ +
+    √b/2), (‖x‖ + √b)²}.
 
-    Where a record changes a vector y by x, rounding both with the same uniform numbers changes ⌊y + u⌋ by x rounded at
-    random, with independent entries. So it bounds what a record changes, too, although its owner can't see it, and draw
-    again where it is exceeded: β is part of δ.
+    If a record changes a vector y by x, rounding both with the same uniform numbers changes ⌊y + u⌋ by x rounded at
+    random, with independent entries. So it also bounds the change by a record. The record's owner can't see that
+    change, and so can't draw again if it exceeds the bound: β is part of δ.
     """
     likely = norm**2 + rows / 4 + math.sqrt(2 * math.log(1 / beta)) * (norm + math.sqrt(rows) / 2)
     return min(math.sqrt(likely), norm + math.sqrt(rows))
@@ -126,15 +116,9 @@ def rounded_norm(norm: NonNegative, rows: Count, beta: Probability) -> float:
 
 @checked
 def epsilon(count: Count, rate: Share, multiplier: Positive, delta: Probability) -> float:
-    """An upper bound of ε for `count` releases of sums over Poisson batches with noise N_Z(0, σ²), by Rényi divergences
-    of integer orders.
-
-    Arguments:
-        count: number of releases.
-        rate: q, the probability of a record to be in a batch; 1 for full batches.
-        multiplier: σ over the largest norm of the integers by which a record changes a sum.
-        delta: δ, 0 < δ < 1.
-    """
+    """An upper bound of ε at δ for `count` releases of sums over Poisson batches with noise N_Z(0, σ²), by Rényi
+    divergences of integer orders. `rate` is q, the probability of a record to be in a batch, 1 for full batches;
+    `multiplier` is σ over the largest norm of the integers by which a record changes a sum."""
 
     @functools.cache
     def at(index: int) -> float:
@@ -150,8 +134,7 @@ def epsilon(count: Count, rate: Share, multiplier: Positive, delta: Probability)
 
 @functools.cache
 def multiplier(count: int, rate: float, goal: float, delta: float) -> float:
-    """The smallest σ, over the norm by which a record changes a sum, with an ε of at most `goal`, see `epsilon`; at
-    most 1e-5 (relative) above it."""
+    """The smallest σ, over a record's change of a sum, with `epsilon` <= `goal`, at most 1e-5 (relative) above it."""
 
     def excess(log_multiplier: float) -> float:
         return math.log(max(epsilon(count, rate, math.exp(log_multiplier), delta), 1e-300) / goal)

@@ -1,8 +1,6 @@
-"""The exact privacy curve of the Gaussian mechanism (Balle and Wang 2018, Theorem 8), computed in log space.
-
-μ is the sensitivity over σ; k releases with μ equal one with √k μ. With x = ε/μ - μ/2 and Mills' ratio
-m(x) = Φ(-x)/φ(x), the curve is δ = Φ(-x) - exp(ε) Φ(-x - μ) = φ(x) (m(x) - m(x + μ)).
-"""
+"""The exact privacy curve of the Gaussian mechanism (Balle and Wang 2018, Theorem 8), computed in log space. μ is the
+sensitivity over σ; k releases with μ equal one with √k μ. With x = ε/μ - μ/2 and Mills' ratio m(x) = Φ(-x)/φ(x), the
+curve is δ = Φ(-x) - exp(ε) Φ(-x - μ) = φ(x) (m(x) - m(x + μ))."""
 
 import math
 
@@ -16,14 +14,8 @@ NEGLIGIBLE = 1e-25  # events of a smaller probability are added to δ as if they
 
 
 def log_delta(mu: float, epsilon: float) -> float:
-    """log δ for the smallest δ at which the mechanism is (ε, δ)-private; δ has a relative error of about 1e-12.
-
-    It is -∞ where it is below the smallest float itself.
-
-    Arguments:
-        mu: sensitivity over σ, > 0.
-        epsilon: ε >= 0.
-    """
+    """log δ, with 0 < μ = sensitivity over σ and ε >= 0, for the smallest δ at which the mechanism is (ε, δ)-private. δ
+    has a relative error of about 1e-12; -∞ if log δ itself is below the smallest float."""
     _check(mu=mu)
     if not epsilon >= 0:
         raise ValueError(f"epsilon={epsilon} must be >= 0")
@@ -42,7 +34,7 @@ def log_delta(mu: float, epsilon: float) -> float:
 
 
 def delta(mu: float, epsilon: float) -> float:
-    """The smallest δ at which the mechanism with this μ is (ε, δ)-private; 0 where it is below the smallest float."""
+    """The smallest δ at which the mechanism with this μ is (ε, δ)-private; 0 if it is below the smallest float."""
     return math.exp(log_delta(mu, epsilon))
 
 
@@ -80,20 +72,15 @@ def mu(epsilon: float, delta: float) -> float:
 
 
 def resampled_delta(mu: float, epsilon: float, batch: int, records: int) -> float:
-    """An upper bound of δ at a given ε for a Gaussian release of the mean over a batch drawn with replacement.
+    """An upper bound of δ at a given ε > 0 for a Gaussian release of the mean over a batch drawn with replacement. μ >
+    0 is the sensitivity over σ for a record that is in the batch once.
 
     A record is in the batch j times with probability w_j, and then moves the mean by at most j μ. So outputs of
-    neighbouring data sets have the distributions P = Σ w_j P_j and Q = Σ w_j Q_j with P_0 = Q_0 = A, where any two of
-    A, P_j and Q_j are at most j μ apart. The part w_0 (exp(ε) - 1) A of exp(ε) Q - P is divided among j = 1, 2, ... in
-    shares λ_j with sum 1; then δ <= Σ w_j δ(j μ, ε_j), where exp(ε_j) = exp(ε) + (exp(ε) - 1) λ_j w_0 / w_j. The bound
-    is the best of three geometric sequences of shares. λ_j ∝ w_j is Theorem 10 of Balle, Barthe and Gaboardi 2018,
-    which is far from tight at small δ.
-
-    Arguments:
-        mu: sensitivity over σ for a record that is in the batch once, > 0.
-        epsilon: ε > 0.
-        batch: records in a batch.
-        records: records that a batch is drawn from.
+    neighbouring data sets have the distributions P = Σ w_j P_j and Q = Σ w_j Q_j with P_0 = Q_0 = A; any two of A, P_j
+    and Q_j are at most j μ apart. The part w_0 (exp(ε) - 1) A of exp(ε) Q - P is divided among j = 1, 2, ... in shares
+    λ_j with sum 1; then δ <= Σ w_j δ(j μ, ε_j), with exp(ε_j) = exp(ε) + (exp(ε) - 1) λ_j w_0 / w_j. The bound is the
+    best of three geometric sequences of shares. λ_j ∝ w_j is Theorem 10 of Balle, Barthe and Gaboardi 2018, which is
+    far from tight at small δ.
     """
     from scipy import stats  # takes a second to import
 
@@ -119,7 +106,7 @@ def _mills(x: float | np.ndarray) -> float:
 
 
 def _slope(t: np.ndarray) -> np.ndarray:
-    """1 - t m(t) > 0, by its asymptotic series for t > 30, where the difference would cancel."""
+    """1 - t m(t) > 0, by its asymptotic series for t > 30, for which the difference would cancel."""
     squared = np.maximum(t, 30.0) ** -2
     series = squared * (1 - squared * (3 - squared * (15 - squared * (105 - 945 * squared))))
     return np.where(t > 30.0, series, 1 - t * _mills(np.minimum(t, 30.0)))

@@ -1,8 +1,6 @@
-"""Mechanisms as data: descriptions of everything that is released about the records, which accountants interpret.
-
-A mechanism has no ε or δ of its own. Two data sets are *neighbours* if they differ in one record: one record is
-replaced by another (`replace_one`), or one data set has a record more (`add_remove`).
-"""
+"""Mechanisms as data: descriptions of everything that is released about the records, which accountants interpret. A
+mechanism has no ε or δ. Two data sets are *neighbours* if they differ in one record: one record is replaced by another
+(`replace_one`), or one data set has a record more (`add_remove`)."""
 
 import math
 from dataclasses import dataclass, field, replace
@@ -13,12 +11,8 @@ from sketchbench.privacy.sampling import Neighbours, Sampling
 
 @dataclass(frozen=True)
 class GaussianRelease(Checked):
-    """The release of a vector plus N(0, σ² I) noise.
-
-    Arguments:
-        sensitivity: largest ℓ2 distance of the vectors of neighbouring data sets, > 0.
-        sigma: σ, standard deviation of the noise in each coordinate, > 0, in the unit of the sensitivity.
-    """
+    """The release of a vector plus N(0, σ² I) noise. The sensitivity is the largest ℓ2 distance of the vectors of
+    neighbouring data sets; `sigma`, in the same unit, is the noise's standard deviation in each coordinate."""
 
     sensitivity: Positive
     sigma: Positive
@@ -26,14 +20,9 @@ class GaussianRelease(Checked):
 
 @dataclass(frozen=True)
 class SampledGaussian(Checked):
-    """A Gaussian release of the mean over a random batch of the records.
-
-    Arguments:
-        mechanism: release on a batch; its sensitivity is that of a record which is in the batch once.
-        sampling: how the batch is drawn.
-        neighbours: `replace_one` or `add_remove`; for random batches it must be `sampling.neighbours`, for which
-            amplification by this sampling is proven.
-    """
+    """A Gaussian release of the mean over a random batch of the records. The sensitivity of `mechanism`, the release on
+    a batch, is for a record that is in the batch once. For random batches `neighbours` must be `sampling.neighbours`,
+    for which amplification by this sampling is proven."""
 
     mechanism: GaussianRelease
     sampling: Sampling
@@ -51,14 +40,8 @@ class SampledGaussian(Checked):
 
 @dataclass(frozen=True)
 class Composed(Checked):
-    """The same mechanism several times on the same data, with independent noise and batches.
-
-    A later release may depend on the answers of earlier ones (adaptive composition).
-
-    Arguments:
-        mechanism: the repeated mechanism.
-        times: number of repetitions, >= 1.
-    """
+    """The same mechanism several times on the same data, with independent noise and batches. A later release may depend
+    on the answers of earlier ones (adaptive composition)."""
 
     mechanism: "Mechanism"
     times: Count
@@ -66,15 +49,9 @@ class Composed(Checked):
 
 @dataclass(frozen=True)
 class Parallel:
-    """One mechanism per client, each on the client's own records (parallel composition).
-
-    Arguments:
-        mechanisms: one for each client.
-        records: numbers of each client's records in the data set.
-
-    Raises:
-        ValueError: where two clients share a record, which would be released twice.
-    """
+    """One mechanism per client, each on the client's own records (parallel composition). Raises ValueError if two
+    clients share a record, which would be released twice.
+    `mechanisms`: one for each client; `records`: numbers of each client's records in the data set."""
 
     mechanisms: tuple["Mechanism", ...]
     records: tuple[frozenset[int], ...] = field(repr=False)
@@ -98,12 +75,8 @@ class Parallel:
 
 @dataclass(frozen=True)
 class PostProcessed:
-    """A function of a release that does not use the data again, such as its sketch; its privacy is that of the release.
-
-    Arguments:
-        mechanism: the release.
-        by: description of the function, such as the name of a sketch.
-    """
+    """A function of a release, such as its sketch, that does not use the data again; its privacy is the release's.
+    `mechanism`: the release; `by`: description of the function, such as the name of a sketch."""
 
     mechanism: "Mechanism"
     by: str
@@ -114,13 +87,8 @@ Mechanism = GaussianRelease | SampledGaussian | Composed | Parallel | PostProces
 
 @dataclass(frozen=True)
 class Steps:
-    """All releases that one record takes part in: repetitions of one Gaussian release.
-
-    Arguments:
-        gaussian: the release.
-        sampled: the same on random batches; None for full batches.
-        times: repetitions by each composition around the release, the outermost first, such as (T, K).
-    """
+    """All releases that one record takes part in: repetitions of one Gaussian release; `sampled` is the same on random
+    batches, None for full batches. `times` are repetitions by each composition, the outermost first, such as (T, K)."""
 
     gaussian: GaussianRelease
     sampled: SampledGaussian | None
@@ -143,10 +111,8 @@ class Steps:
 
 
 def steps(mechanism: Mechanism) -> frozenset[Steps]:
-    """The releases that one record takes part in, one element for each kind of client.
-
-    A record belongs to one client, so clients are alternatives. Post-processing changes nothing.
-    """
+    """The releases that one record takes part in, one element for each kind of client. A record belongs to one client,
+    so clients are alternatives. Post-processing changes nothing."""
     match mechanism:
         case GaussianRelease():
             return frozenset({Steps(mechanism, None)})
@@ -179,48 +145,23 @@ def with_sigma(mechanism: Mechanism, sigma: float) -> Mechanism:
 
 @checked
 def mean_sensitivity(bound: Positive, batch: Count, neighbours: Neighbours) -> float:
-    """The ℓ2 sensitivity of the mean over a batch of vectors.
-
-    It is 2ℓ/batch where a record is replaced, since two vectors of norm ℓ may have opposite directions, and ℓ/batch
-    where a record is added or removed, since the divisor stays.
-
-    Arguments:
-        bound: ℓ, largest norm of a record's vector.
-        batch: divisor of the mean.
-        neighbours: `replace_one` or `add_remove`.
-    """
+    """The ℓ2 sensitivity of the mean over a batch of vectors of norm at most ℓ = `bound`: 2ℓ/batch if a record is
+    replaced, since two vectors may be opposite; ℓ/batch if a record is added or removed, since the divisor stays."""
     return (2 if neighbours == "replace_one" else 1) * bound / batch
 
 
 def private_training(
-    step: SampledGaussian,
-    *,
-    local_steps: int,
-    rounds: int,
-    records: tuple[frozenset[int], ...],
-    sketch: str,
+    step: SampledGaussian, *, local_steps: int, rounds: int, records: tuple[frozenset[int], ...], sketch: str
 ) -> Mechanism:
-    """Everything that private iterative sketching releases to the server (song2023 Algorithm 2).
-
-    Arguments:
-        step: a client's local step, the same for all clients.
-        local_steps: K, steps of a client in a round.
-        rounds: T.
-        records: numbers of each client's records in the data set.
-        sketch: name of the sketch, which is post-processing.
-    """
+    """Everything that private iterative sketching releases to the server (song2023 Algorithm 2): T rounds of K local
+    steps, the same `step` for all clients; `records` are the numbers of each client's records. A sketch is
+    post-processing."""
     clients = Parallel((Composed(step, local_steps),) * len(records), records)
     return PostProcessed(Composed(clients, rounds), sketch)
 
 
 def mean_step(bound: float, sigma: float, sampling: Sampling, neighbours: Neighbours) -> SampledGaussian:
-    """The release of one local step: the mean over a batch of gradients of norm at most `bound`, plus noise.
-
-    Arguments:
-        bound: largest ℓ2 norm of a record's gradient, > 0.
-        sigma: standard deviation of the noise in each coordinate of the mean, > 0.
-        sampling: how the batch is drawn.
-        neighbours: `replace_one` or `add_remove`.
-    """
+    """The release of one local step: the mean over a batch of gradients of ℓ2 norm at most `bound` > 0, plus noise with
+    the standard deviation `sigma` > 0 in each coordinate of the mean."""
     sensitivity = mean_sensitivity(bound, sampling.batch, neighbours)
     return SampledGaussian(GaussianRelease(sensitivity, sigma), sampling, neighbours)

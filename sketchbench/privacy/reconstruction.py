@@ -1,9 +1,9 @@
-"""Reconstruction robustness: how likely any attack on a Gaussian release finds a record that comes from a known prior.
+"""Reconstruction robustness: the probability that an attack on a Gaussian release finds a record from a known prior.
 
 Balle, Cherubin and Hayes 2022; Hayes, Mahloujifar and Balle 2023. The attacker knows the prior, the mechanism and all
-other records. κ is the probability that the best guess without the release succeeds. With it no attack succeeds with a
-probability above the blow-up function of the mechanism at κ: the largest probability of an event that has the
-probability κ where the record is left out.
+other records. κ is the probability that the best guess without the release succeeds. With the release, no attack
+succeeds with a probability above the mechanism's blow-up function at κ: the largest probability of an event that has
+the probability κ if the record is left out.
 """
 
 import math
@@ -16,15 +16,10 @@ from sketchbench.privacy.mechanism import Mechanism, steps
 
 @checked
 def reconstruction_bound(mechanism: Mechanism, baseline: Probability) -> float:
-    """The probability that no attack on a mechanism exceeds in finding a record: Φ(Φ⁻¹(κ) + √k μ) for k Gaussian
-    releases of sensitivity μσ (Hayes et al. 2023, Theorem 2, with the trade-off function of a Gaussian).
-
-    Arguments:
-        mechanism: Gaussian releases of full batches, whose sensitivity is that for a record that is left out.
-        baseline: κ.
-
-    Raises:
-        ValueError: for random batches, whose blow-up function is another.
+    """The largest probability with which any attack on a mechanism finds a record: Φ(Φ⁻¹(κ) + √k μ) for k Gaussian
+    releases of sensitivity μσ (Hayes et al. 2023, Theorem 2, with the trade-off function of a Gaussian). The baseline
+    is κ; the sensitivity is to a left-out record. Raises ValueError for random batches, which have another blow-up
+    function.
 
     >>> from sketchbench.privacy.mechanism import GaussianRelease
     >>> round(reconstruction_bound(GaussianRelease(sensitivity=1.0, sigma=1.0), 0.1), 4)

@@ -1,12 +1,12 @@
 """Rényi differential privacy of Gaussian releases on full or Poisson batches, at orders of any size.
 
 The order is α = 1 + t. A step with the Rényi divergence D has, with k others, ε = k D + log(1 - 1/α) - log(δ α)/t at δ
-(Canonne, Kamath and Steinke 2020, Proposition 12), and the best of ORDERS is taken. These are so many since D of small
-batches jumps within 1 % of an order: a little below it ε falls like 1/t, and above it batches no longer amplify.
+(Canonne, Kamath and Steinke 2020, Proposition 12); the best of ORDERS is taken. ORDERS is fine, since D of small
+batches jumps within 1 % of an order: a little below the jump ε falls like 1/t, and above it batches no longer amplify.
 
 t D = log E[(P/Q)^α] under Q = N(0, σ²), with P = (1 - q) Q + q N(1, σ²) for Poisson batches of rate q (Mironov, Talwar
-and Zhang 2019), is integrated: dp-accounting's series is too large at fractional orders, and its sum at integer ones
-cancels where it is small.
+and Zhang 2019), is integrated: dp-accounting's series is too large at fractional orders, and its sum at integer orders
+cancels if it is small.
 """
 
 import bisect
@@ -24,7 +24,7 @@ from sketchbench.base.parameters import Count, Positive, Probability, Share, che
 Numbers = NDArray[np.float64]
 REACH = 12.0  # standard deviations; a normal variable is farther away with a probability below 1e-32
 FARTHEST = 1e12  # orders over σ up to which positions have digits left
-WIDE = 400.0  # width of an interval from which on maxima have parts of their own
+WIDE = 400.0  # width of an interval from which on maxima get separate parts
 POINTS = 801  # of the trapezoidal rule, whose error falls exponentially for such integrands
 TERMS = 16  # of a power series
 
@@ -39,17 +39,8 @@ ORDERS = sorted(  # t
 
 @checked
 def epsilon(count: Count, rate: Share, sigma: Positive, delta: Probability) -> float:
-    """An upper bound of ε for `count` Gaussian releases of Poisson batches, at most 0.5 % above the bound by the best
-    of all orders.
-
-    It costs some 25 integrals, a quarter of a second.
-
-    Arguments:
-        count: number of releases.
-        rate: q, 0 < q <= 1; 1 for full batches.
-        sigma: σ over the sensitivity, > 0.
-        delta: δ, 0 < δ < 1.
-    """
+    """An upper bound of ε at δ for `count` Gaussian releases of Poisson batches of rate q (1: full), at most 0.5 %
+    above the bound by the best of all orders; sigma is σ over the sensitivity. It costs some 25 integrals, 0.25 s."""
 
     @functools.cache
     def at(index: int) -> float:
@@ -58,7 +49,7 @@ def epsilon(count: Count, rate: Share, sigma: Positive, delta: Probability) -> f
         kept = math.log1p(-1 / order) if t > 0.05 else math.log(t / order)
         return count * divergence(t, rate, sigma) + kept - math.log(delta * order) / t
 
-    # The divergence falls with the order to that of Kullback and Leibler, for which δ <= √(1 - exp(-D)).
+    # The divergence falls with the order to Kullback and Leibler's, for which δ <= √(1 - exp(-D)).
     if delta**2 + math.expm1(-count * divergence(ORDERS[0], rate, sigma)) > 0:
         return 0.0
     last = len(ORDERS) if rate == 1 else bisect.bisect(ORDERS, FARTHEST * sigma)
@@ -66,7 +57,7 @@ def epsilon(count: Count, rate: Share, sigma: Positive, delta: Probability) -> f
 
 
 def divergence(t: float, rate: float, sigma: float) -> float:
-    """The Rényi divergence of order 1 + t of a Gaussian release of a Poisson batch; for the arguments see `epsilon`."""
+    """The Rényi divergence of order 1 + t of a Gaussian release of a Poisson batch; arguments as in `epsilon`."""
     order = 1.0 + t
     full = order / (2 * sigma**2)
     if rate == 1:
@@ -75,10 +66,7 @@ def divergence(t: float, rate: float, sigma: float) -> float:
 
 
 def lowest(at: Callable[[int], float], low: int, high: int) -> int:
-    """The number from `low` to `high` with the least value, of a sequence that falls and then rises.
-
-    ε is such a sequence, as it is a convex function of t divided by t.
-    """
+    """The index of the least value of a sequence that falls, then rises, such as ε, a convex function of t over t."""
     while low < high:
         middle = (low + high) // 2
         if at(middle) <= at(middle + 1):
@@ -89,16 +77,10 @@ def lowest(at: Callable[[int], float], low: int, high: int) -> int:
 
 
 def poisson_log_moment(t: float, rate: float, sigma: float) -> float:
-    """log A of a Gaussian release of a Poisson batch; its relative error is about 1e-13.
-
+    """log A of a Gaussian release of a Poisson batch; its relative error is about 1e-13, and it takes 10 ms.
     A - 1 is the integral of (1 + u)^α - 1 - α u >= 0 over Q, as u = P/Q - 1 has the mean 0. It has maxima near 0 and
-    2/σ, and at the extremes of the density of Q times (P/Q)^α; each gets its window. It takes 10 ms.
-
-    Arguments:
-        t: order less 1, > 0.
-        rate: q, 0 < q < 1.
-        sigma: σ over the sensitivity, > 0.
-    """
+    2/σ, and at the extremes of the density of Q times (P/Q)^α; each gets its window.
+    `t`: order less 1, > 0; `rate`: q, 0 < q < 1; `sigma`: σ over the sensitivity, > 0."""
     modes = (0.0, min(2.0, 1 + t) / sigma, *_modes(t, rate, sigma))
     merged: list[tuple[float, float]] = []
     for window in sorted(_window(mode, t, rate, sigma) for mode in modes):
@@ -112,14 +94,13 @@ def poisson_log_moment(t: float, rate: float, sigma: float) -> float:
 
 
 def _split(low: float, high: float, modes: Sequence[float]) -> Iterator[tuple[float, float]]:
-    """The parts of an interval; maxima have parts of their own where its points would be too far apart to see them."""
+    """The parts of an interval, with separate parts for maxima that the points of a wide interval might miss."""
     wide = high - low > WIDE
     cuts = {at + shift for at in modes for shift in (-REACH, REACH) if wide and low < at + shift < high}
     return itertools.pairwise(sorted({low, high} | cuts))
 
 
 def _log_ratio(y: Numbers, rate: float, sigma: float) -> Numbers:
-    """log(P/Q) at σ y."""
     loss = y / sigma - 0.5 / sigma / sigma
     near = np.log1p(rate * np.expm1(np.minimum(loss, 1.0)))
     return np.where(loss > 1, np.logaddexp(math.log1p(-rate), math.log(rate) + loss), near)
@@ -133,17 +114,15 @@ def _log_integrand(y: Numbers, t: float, rate: float, sigma: float) -> Numbers:
     for k in range(2, TERMS):
         power = power * (1 + t) * small / k
         series -= power * math.expm1(-(k - 1) * math.log1p(t))
-    with np.errstate(divide="ignore"):  # log 0 where P = Q
+    with np.errstate(divide="ignore"):  # log 0 if P = Q
         direct = w + np.log(np.expm1(np.minimum(t * w, 600.0)) + t * np.expm1(-w))
         log_power = np.where(abs((1 + t) * w) < 0.5, np.log(series), np.where(t * w > 600, w + t * w, direct))
     return np.asarray(log_power - y * y / 2 - math.log(2 * math.pi) / 2)
 
 
 def _modes(t: float, rate: float, sigma: float) -> list[float]:
-    """The maxima of the density of Q at σ y times (P/Q)^α: solutions of y = α s/σ, where s = q N(1, σ²)/P.
-
-    s grows with y, and is convex up to 1/2, concave above it, so that Newton's method from either end is monotone.
-    """
+    """The maxima of the density of Q at σ y times (P/Q)^α: solutions of y = α s/σ, with s = q N(1, σ²)/P. s grows with
+    y, and is convex up to 1/2, concave above it, so that Newton's method from either end is monotone."""
     start = (1 + t) / sigma
     modes = []
     for end, low in ((0.0, True), (start, False)):
@@ -152,7 +131,7 @@ def _modes(t: float, rate: float, sigma: float) -> list[float]:
             s = float(special.expit(math.log(rate) - math.log1p(-rate) + y / sigma - 0.5 / sigma / sigma))
             slope = 1 - start * s * (1 - s) / sigma
             if slope <= 0 or (s > 0.5) == low:
-                break  # past the last place where there could be a maximum
+                break  # past the last possible maximum
             step = (y - start * s) / slope
             y -= step
             if abs(step) <= 1e-3:
@@ -162,7 +141,7 @@ def _modes(t: float, rate: float, sigma: float) -> list[float]:
 
 
 def _window(mode: float, t: float, rate: float, sigma: float) -> tuple[float, float]:
-    """The neighbourhood of a maximum outside of which the integrand is negligible."""
+    """The neighbourhood of a maximum outside which the integrand is negligible."""
     low = high = REACH
     while True:
         y = mode + np.array([-low, -low / 2, 0.0, high / 2, high])

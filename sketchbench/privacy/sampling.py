@@ -14,19 +14,10 @@ Neighbours = Literal["replace_one", "add_remove"]
 
 @dataclass(frozen=True)
 class Sampling(Checked):
-    """How batches of a client's records are drawn, a new batch for every release.
-
-    Arguments:
-        kind: `full`: all records. `poisson`: every record independently, with probability batch/records.
-            `without_replacement`: a uniform set of `batch` records. `with_replacement`: `batch` independent uniform
-            records, so that one may come more than once.
-        batch: size of a batch, 1 <= batch <= records; the expected size for `poisson`.
-        records: number of a client's records.
-
-    Raises:
-        ValueError: for a batch out of its range, or a full batch that is smaller than `records`.
-        TypeError: for a size that is no integer.
-    """
+    """The sampling of batches of a client's records, a new batch for every release. `full`: all records. `poisson`:
+    every record independently, with probability batch/records; `batch` is the expected size. `without_replacement`: a
+    uniform set of records. `with_replacement`: independent uniform records, with repeats. Raises ValueError unless 1 <=
+    batch <= records, or for a smaller full batch; TypeError for a size that is not an integer."""
 
     kind: Kind
     batch: Count
@@ -53,18 +44,9 @@ class Sampling(Checked):
         return self.batch / self.records
 
     def draw(self, random: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.float64]:
-        """Draw independent batches: how often each record is in each batch, (*shape, records).
-
-        The mean over a batch divides by `batch`, even where its true size is random: dividing by the true size would
-        reveal the number of records. It costs O(records) for each batch.
-
-        Arguments:
-            random: generator.
-            shape: leading axes, such as (trials, clients).
-
-        Raises:
-            ValueError: for a negative length in `shape`.
-        """
+        """Draw independent batches: the number of times that each record is in each batch, (*shape, records).
+        O(records) for each batch. The mean over a batch divides by `batch`, even if its true size is random: dividing
+        by the true size would reveal the number of records. Raises ValueError for a negative length in `shape`."""
         if any(length < 0 for length in shape):
             raise ValueError(f"shape={shape} of batches must have no length below 0")
         every = (*shape, self.records)

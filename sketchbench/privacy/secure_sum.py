@@ -1,15 +1,15 @@
-"""Sums of clients' vectors that a server sees by secure aggregation: as integers modulo 2^B, with the discrete Gaussian
+"""Sums of clients' vectors that a server sees by secure aggregation: integers modulo 2^B, with the discrete Gaussian
 noise of all clients (Kairouz, Liu and Steinke 2021, after a linear projection as in Chen et al. 2022).
 
 Each client divides its vector by the unit γ, rounds the entries at random, adds N_Z(0, σ²) to each, and sends integers
-modulo 2^B. What is spent on privacy beside the Gaussian mechanism of C σ²:
+modulo 2^B. Two things cost privacy in addition to the Gaussian mechanism of C σ²:
 
-- rounding enlarges what a record changes (`rounded_norm`), with a probability of β in every release. Releases with a
+- rounding enlarges the change by a record (`rounded_norm`), with a probability of β in every release. Releases with a
   larger change count in δ, with T β in all;
 - the sum of C discrete Gaussians is close to one, but for τ in each of b entries (`closeness`). The probabilities of
   all T releases have a ratio of at most exp(T b τ) to those with one, which adds 2 T b τ to ε and multiplies δ.
 
-Float32's rounding of the vectors themselves, some 1e-6 of their norm, is left out.
+The float32 rounding of the vectors, some 1e-6 of their norm, is left out.
 """
 
 import math
@@ -19,18 +19,18 @@ from sketchbench.base.parameters import Checked, Count, Positive, Probability, S
 from sketchbench.privacy import discrete_gaussian
 from sketchbench.privacy.discrete_gaussian import closeness, on_grid, rounded_norm
 
-SPENT = 1e-3  # of δ for large changes by rounding, and of ε for sums that are no discrete Gaussian
+SPENT = 1e-3  # of δ for large changes by rounding, and of ε for sums that are not discrete Gaussian
 HALVINGS = 60  # of an interval of γ
 
 
 @dataclass(frozen=True)
 class SecureSum(Checked):
-    """Sums of C clients' vectors over random batches of their records, and the (ε, δ) that all of them may spend.
+    """Sums of C clients' vectors over random batches of their records, and the (ε, δ) that all sums may spend.
 
     Arguments:
-        clients: C, each of which adds a share of the noise.
-        sensitivity: the largest ℓ2 norm of what a record, which belongs to one client, adds to a sum.
-        largest: the largest ℓ2 norm of a sum; a larger one may wrap around, which costs accuracy and no privacy.
+        clients: C; each adds a share of the noise.
+        sensitivity: largest ℓ2 norm of a record's part of a sum; a record belongs to one client.
+        largest: largest ℓ2 norm of a sum; a larger sum may wrap around, which costs accuracy but no privacy.
         rounds: T, the number of sums.
         rate: q, the probability of a record to be in a batch.
         epsilon, delta: of all sums, for a record more or less.
@@ -47,15 +47,9 @@ class SecureSum(Checked):
 
 @dataclass(frozen=True)
 class Grid(Checked):
-    """The integers that clients send, and the noise that each of C clients adds to each of b of them.
-
-    Arguments:
-        unit: γ, in the unit of the vectors.
-        variance: σ² of a client's noise, in units of γ².
-        clients, rows: C and b.
-        sensitivity: of a sum before it is rounded, in the unit of the vectors.
-        beta: β, the probability of a larger change than `changed`.
-    """
+    """The integers that clients send, and the noise that each of C clients adds to each of b = `rows` integers. γ
+    (`unit`) and the sensitivity, of a sum before it is rounded, are in the unit of the vectors, σ² (`variance`), of a
+    client's noise, in units of γ². β is the probability of a larger change than `changed`."""
 
     unit: Positive
     variance: Positive
@@ -71,15 +65,15 @@ class Grid(Checked):
 
     @property
     def changed(self) -> float:
-        """The norm of the integers by which a record changes a sum, but with the probability β."""
+        """The largest norm of the integers by which a record changes a sum, exceeded with the probability β."""
         return rounded_norm(self.sensitivity / self.unit, self.rows, self.beta)
 
     def slack(self, rounds: int) -> float:
-        """T b τ, the logarithm of the largest ratio of probabilities to those with a single discrete Gaussian."""
+        """T b τ, the logarithm of the largest ratio of probabilities to a single discrete Gaussian's."""
         return rounds * self.rows * closeness(math.sqrt(self.variance), self.clients)
 
     def spent(self, rounds: int, rate: float, delta: float) -> float:
-        """ε of so many sums over batches with this rate, at δ."""
+        """The ε of `rounds` sums over batches with this rate, at δ."""
         slack, kept = self.slack(rounds), delta - rounds * self.beta
         if kept <= 0:
             raise ValueError(f"rounds={rounds} times beta={self.beta:.3g} must be below delta={delta:g}")
@@ -88,43 +82,32 @@ class Grid(Checked):
 
 
 def unit(spread: float, variance: float, clients: int, reach: float) -> float:
-    """γ in which sums have a standard deviation of `reach`, with noise of `variance` and C clients that round, whose
-    errors count as 1/4 each (Hoeffding); infinity where there is none. `spread` is that of the sums alone."""
+    """γ with which sums have a standard deviation of `reach`, with noise of `variance` and C clients that round, whose
+    errors count as 1/4 each (Hoeffding); infinity if there is none. `spread` is the deviation of the sums alone."""
     room = reach**2 - variance - clients / 4
     return spread / math.sqrt(room) if room > 0 else math.inf
 
 
 def reach(bits: int, rows: int, wraps: float) -> float:
-    """The standard deviation that sums of b integers may have so that one of them is beyond ±(2^(B - 1) - 1) with a
-    probability of at most `wraps`: that of k deviations is 2 exp(-k²/2) for each.
-
-    Sums are sub-Gaussian: those of vectors after random signs and a Walsh-Hadamard transform of length n, with a
-    deviation of their norm over √n, rounding errors, and discrete Gaussians (Canonne, Kamath and Steinke 2020).
-    """
+    """The largest standard deviation with which any of b integer sums is beyond ±(2^(B - 1) - 1) with a probability of
+    at most `wraps`: k deviations have 2 exp(-k²/2) for each sum. Sums are sub-Gaussian: vectors after random signs and
+    a Walsh-Hadamard transform of length n, with a deviation of their norm over √n, rounding errors, and discrete
+    Gaussians (Canonne, Kamath and Steinke 2020)."""
     return (2 ** (bits - 1) - 1) / math.sqrt(2 * math.log(2 * rows / wraps))
 
 
 def fit(sums: SecureSum, rows: int, length: int, bits: int, wraps: float) -> Grid:
-    """The finest grid on which these sums, and the noise that they need, hardly ever wrap around.
-
-    Arguments:
-        sums: what is released.
-        rows: b, integers of a client.
-        length: n, of the transform before b entries are taken.
-        bits: B.
-        wraps: the probability with which any entry of a round's sum, of at most the largest norm, wraps around.
-
-    Raises:
-        ValueError: where B bits are too few for the noise, or for so much of it that sums of discrete Gaussians are
-            close to one.
-    """
+    """The finest grid on which these sums, and the noise that they need, hardly ever wrap around: with probability
+    `wraps` in any entry of a round's sum of at most the largest norm. A client sends b = `rows` integers of B `bits`,
+    from a transform of length n. Raises ValueError if B bits are too few for the noise, or if sums of discrete
+    Gaussians with that noise are not close to one."""
     beta = SPENT * sums.delta / sums.rounds
     delta = (1 - SPENT) * sums.delta * math.exp(-SPENT * sums.epsilon / 2)
     multiplier = discrete_gaussian.multiplier(sums.rounds, sums.rate, (1 - SPENT) * sums.epsilon, delta)
     most, spread = reach(bits, rows, wraps), sums.largest / math.sqrt(length)
 
     def variance(gamma: float) -> float:
-        """σ² of a client."""
+        """The σ² of a client."""
         changed = rounded_norm(sums.sensitivity / gamma, rows, beta)
         return on_grid((multiplier * changed) ** 2 / sums.clients)
 

@@ -1,4 +1,4 @@
-"""How large a total ε song2023 Theorem 6.2 may promise before it promises too much."""
+"""The largest total ε up to which song2023 Theorem 6.2 holds."""
 
 import math
 
@@ -8,23 +8,17 @@ from sketchbench.base.parameters import checked
 from sketchbench.privacy import gaussian
 from sketchbench.theory.privacy import gaussian_noise
 
-LARGEST = 1e6  # the search for a total ends here; it is below 1,000 for constants up to 4 and δ from 1e-30 on
+LARGEST = 1e6  # end of the search for a total, which is below 1,000 for constants up to 4 and δ from 1e-30 on
 
 
 @checked
 def largest_total(delta: float, constant: float = 1.0) -> float:
     """The largest total √(TK) ε̂ up to which Theorem 6.2 holds at the total δ = TK δ̂, for all T and K.
 
-    The noise is that of Lemma H.7 with `constant` times its σ², for sensitivity ℓ. TK Gaussian steps are one, so that
-    the exact curve decides. Fewer steps are worse, as δ̂ = δ/(TK) is larger: TK is the least number that ε̂ < 1/√K
-    allows, the square of the total, with K = 1. Up to a total of 1 this is a theorem, and beyond it is computed.
-
-    Arguments:
-        delta: 0 < δ < 1.
-        constant: 1 or more; 4 pays for a record that is replaced in batches of one.
-
-    Raises:
-        ValueError: for another δ or constant.
+    The noise is Lemma H.7's with `constant` times its σ², for sensitivity ℓ; 4 pays for a record that is replaced in
+    batches of one. TK Gaussian steps equal one, so the exact curve decides. Fewer steps are worse, as δ̂ = δ/(TK) is
+    larger: TK is the least number that ε̂ < 1/√K allows, the square of the total, with K = 1. Up to a total of 1 this
+    is a theorem, and beyond it is computed. Raises ValueError unless 0 < δ < 1 and constant >= 1.
 
     >>> round(largest_total(1e-5), 1)
     22.9

@@ -1,8 +1,6 @@
-"""Exact ε of the (ε, δ)-private mechanisms that lose the most privacy under composition or sampling.
-
-A lemma about all (ε, δ)-private mechanisms holds for these, so a lemma that claims a smaller ε at the same δ is wrong.
-Probabilities are sums over all outcomes; nothing is sampled.
-"""
+"""Exact ε of the (ε, δ)-private mechanisms that lose the most privacy under composition or sampling. A lemma about all
+(ε, δ)-private mechanisms holds for these, so a lemma that claims a smaller ε at the same δ is wrong. Probabilities are
+sums over all outcomes; nothing is sampled."""
 
 import math
 from collections.abc import Callable
@@ -20,22 +18,12 @@ MOST_TIMES = 10_000_000
 
 @checked
 def composed_epsilon(each: NonNegative, delta: NonNegative, times: Count, goal: NonNegative) -> float:
-    """The ε at δ = `goal` of `times` independent randomised responses about the same secret bit.
+    """The ε at δ = `goal` of `times` independent randomised responses about the same secret bit; infinite if the bit is
+    revealed with a probability above `goal`. O(times).
 
     A response reveals the bit with probability δ, and otherwise answers truthfully with odds exp(each) to 1. No
-    composition of (each, δ)-private mechanisms is less private (Kairouz, Oh and Viswanath 2015, Theorem 3.3).
-
-    Arguments:
-        each: ε of one response.
-        delta: δ of one response.
-        times: number of responses; it costs O(times).
-        goal: δ of all responses together.
-
-    Returns:
-        ε; infinite where the bit is revealed with a probability above `goal`.
-
-    Raises:
-        ValueError: for more than 10,000,000 responses.
+    composition of (each, δ)-private mechanisms is less private (Kairouz, Oh and Viswanath 2015, Theorem 3.3). Raises
+    ValueError for more than 10,000,000 responses.
     """
     if times > MOST_TIMES:
         raise ValueError(f"times={times} must be <= {MOST_TIMES:,}, as all numbers of true answers are listed")
@@ -56,39 +44,27 @@ def true_answers(each: NonNegative, times: Count) -> Chances:
 def _response_delta(epsilon: float, each: float, delta: float, times: int, chances: Chances) -> float:
     """δ at ε of the responses of `composed_epsilon`, with `chances` of true answers."""
     k = np.arange(times + 1)
-    log_ratio = epsilon - (2 * k - times) * each  # exp(ε) times the probability for the other bit, over that for this
+    # exp(ε) times the probability for the other bit, over the probability for this bit
+    log_ratio = epsilon - (2 * k - times) * each
     hidden = float(chances @ -np.expm1(np.minimum(log_ratio, 0.0)))
     revealed = _any_of(times, delta)
     return revealed + (1 - revealed) * hidden
 
 
 def _any_of(times: int, chance: float) -> float:
-    """The probability that at least one of `times` independent events of probability `chance` happens."""
     return -math.expm1(times * math.log1p(-chance))
 
 
 @checked
 def sampled_epsilon(each: NonNegative, delta: NonNegative, batch: Count, records: Count, goal: NonNegative) -> float:
-    """The ε at δ = `goal` of the worst of several noisy counters, on a batch drawn with replacement.
+    """The ε at δ = `goal` of the worst of several noisy counters, on a batch drawn with replacement; infinite if a
+    record is revealed with a probability above `goal`.
 
     Records either count or not; neighbouring data sets replace one record that doesn't by one that does. On a batch
     with j records that count, a counter reveals each with probability δ, and otherwise answers `many` with a
     probability p_j that grows as fast as (each, 0)-privacy allows: p_{j+1} = min(exp(each) p_j, 1 - exp(-each)
-    (1 - p_j)). So it is (each, δ)-private on the batch. The counters have p_0 = exp(-i each)/(1 + exp(each)) for
-    i = 0, 1, ..., batch.
-
-    Arguments:
-        each: ε of a counter on a batch.
-        delta: δ of a counter on a batch.
-        batch: records of a batch.
-        records: records that a batch is drawn from.
-        goal: δ of the counter with sampling.
-
-    Returns:
-        ε; infinite where a record is revealed with a probability above `goal`.
-
-    Raises:
-        ValueError: for a single record, or where the smallest probability of a counter is no float.
+    (1 - p_j)). So it is (each, δ)-private on the batch. The counters have p_0 = exp(-i each)/(1 + exp(each)) for i = 0,
+    1, ..., batch. Raises ValueError for a single record, or if the smallest probability of a counter underflows.
     """
     if not batch >= 1 or records < 2:
         raise ValueError(f"batch={batch} and records={records} must be >= 1 and >= 2")
@@ -121,7 +97,6 @@ def _counters(each: float, delta: float, batch: int, records: int) -> list[tuple
 
 
 def _counter_delta(epsilon: float, present: Chances, absent: Chances) -> float:
-    """δ at ε for the probabilities of outcomes with the record present and absent."""
     return float(np.maximum(present - math.exp(epsilon) * absent, 0.0).sum())
 
 

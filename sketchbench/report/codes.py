@@ -1,8 +1,7 @@
-"""The code that makes reports, by digests: a part of what each report is made of.
+"""Digests of the code that makes reports, which reports' seals name.
 
-Snakemake plans by these digests, and hands each step that of its own code. The step refuses to run by other code than
-was planned, and the seal of what it makes names the digest. So a report of other code is made again, whatever Snakemake
-remembers, and what is edited while jobs run takes no part.
+Snakemake plans by these digests, and hands each step the digest of its code. A step refuses any other code, so edits
+during a run take no part, and a run makes reports of other code again, whatever Snakemake remembers.
 """
 
 from collections.abc import Iterator
@@ -11,8 +10,8 @@ from contextlib import contextmanager
 from sketchbench.base.errors import ConfigError
 from sketchbench.run.digest import CodeDigest
 
-DIGEST = CodeDigest(descriptions=True)  # reports show what columns mean; of the files as they are when first asked for
-# The modules that make a report, by kind (see `seal.KINDS`); those of a figure are in the catalogue.
+DIGEST = CodeDigest(descriptions=True)  # of the files at the first use, with descriptions, which reports show
+# The modules that make a report, by `Seal.kind`; the catalogue has the modules of figures.
 MAKERS = {
     "table": ("sketchbench.report.table.joining",),
     "claims": ("sketchbench.report.claim.judge",),
@@ -23,22 +22,23 @@ CHANGED = "the code changed since this run was planned; start the same command a
 
 
 def code_of(kind: str, digest: CodeDigest = DIGEST) -> str:
-    """16 hex digits that change with the code that makes reports of a kind, a key of `MAKERS`."""
+    """The digest, 16 hex digits, of the code that makes reports of a kind, a key of `MAKERS`."""
     return digest(MAKERS[kind])
 
 
 def check_planned(planned: str, *found: str) -> None:
-    """Compare the digests of this code with those that were planned, joined by commas ("": nobody planned anything).
-    Call it after the code has been imported. Raises ConfigError, in one line, where they differ."""
+    """Raise ConfigError if this code's digests differ from the planned digests, joined by commas ("": none planned).
+
+    Call it after importing the code.
+    """
     if planned and planned != ",".join(found):
         raise ConfigError(CHANGED)
 
 
 @contextmanager
 def unchanged(*modules: str) -> Iterator[None]:
-    """Work that is done by these modules. Raises ConfigError, in one line, where their code is another one after it:
-    some may have been imported before an edit, and some after it."""
+    """Raise ConfigError if these modules changed during the work, since an import may precede or follow an edit."""
     before = CodeDigest(descriptions=True)(modules)
     yield
     if CodeDigest(descriptions=True)(modules) != before:
-        raise ConfigError("the code changed in the meantime; start the same command again")
+        raise ConfigError("the code changed during this command; start it again")

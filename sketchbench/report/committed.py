@@ -1,4 +1,4 @@
-"""Reports as a commit has them, and whether those of a run are the same."""
+"""Compare a run's reports with a commit's reports."""
 
 import io
 import subprocess
@@ -11,24 +11,21 @@ from tempfile import TemporaryDirectory
 from sketchbench.base.project import git
 from sketchbench.report import seal
 
-COMPARED = ("claims.csv", "claims.md", "claims.seal", "tables")
+COMPARED = ("claims.csv", ":(glob)*.csv", ":(glob)*.md", seal.MANIFEST, "tables")
 
 
 class CommitError(RuntimeError):
-    """A commit without these reports; the message is for the user."""
+    """A commit without the reports; the message is for the user."""
 
 
 @contextmanager
 def of_commit(reports: Path, names: Sequence[str] = COMPARED, commit: str = "HEAD") -> Iterator[Path]:
-    """Files and folders of a folder of reports as a commit has them, in a temporary folder.
-
-    Raises CommitError outside a checkout, or where the commit has none.
-    """
+    """Extract files and folders of a commit's reports into a temporary folder. Raises CommitError if it has none."""
     command = ["git", "-C", str(reports), "archive", commit, "--", *names]
     try:
         archive = subprocess.run(command, capture_output=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):
-        raise CommitError(f"git has no {', '.join(names)} of {reports} at {commit}; commit them first") from None
+        raise CommitError(f"git has no {names[0]} with its seal in {reports} at {commit}; commit them first") from None
     with TemporaryDirectory() as folder:
         with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
             tar.extractall(folder, filter="data")
@@ -36,28 +33,30 @@ def of_commit(reports: Path, names: Sequence[str] = COMPARED, commit: str = "HEA
 
 
 def digest(reports: Path, commit: str = "HEAD") -> str:
-    """What tells the verdicts that a commit has in a folder of reports from those of others; "" where it has none."""
+    """Git's digest of a commit's verdicts in a reports folder; "" if it has none."""
     return git(reports, "rev-parse", "--verify", "--quiet", f"{commit}:./claims.csv") or ""
 
 
 def other_tables(committed: Path, reports: Path) -> list[str]:
-    """A line for each report that is damaged, and each table that is on one side only, or made of other code, config or
-    seed than a commit's. No number is compared."""
+    """A line for each damaged report, and for each table that one side lacks or that has other code, config or seed.
+
+    Compares no numbers.
+    """
     if lines := [*seal.damages(committed), *seal.damages(reports)]:
         return _with_remedy(lines, reports)
     before, after = (
-        {path.stem: dict(seal.read(path).made_of) for path in (folder / "tables").glob("*.seal")}
+        {study: dict(own.made_of) for study, own in seal.seals(folder / "tables").items()}
         for folder in (committed, reports)
     )
     names = [study for study in sorted(before | after) if before.get(study) != after.get(study)]
-    return _with_remedy([f"{reports / 'tables' / name}.csv: not that of the commit" for name in names], reports)
+    return _with_remedy([f"{reports / 'tables' / name}.csv: differs from the commit's" for name in names], reports)
 
 
 def other_page(committed: Path, reports: Path) -> list[str]:
-    """A line where the page of claims is not byte for byte that of a commit."""
+    """A line if the page of claims differs from a commit's in a byte."""
     page = reports / "claims.md"
     same = page.is_file() and (committed / "claims.md").read_bytes() == page.read_bytes()
-    return _with_remedy([] if same else [f"{page}: not that of the commit"], reports)
+    return _with_remedy([] if same else [f"{page}: differs from the commit's"], reports)
 
 
 def _with_remedy(lines: Sequence[str], reports: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""Whether the reports that are there are of this code, and of the libraries that are installed."""
+"""Compare the code and libraries behind the reports with this code and the installed libraries."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -10,44 +10,36 @@ from sketchbench.report.inputs import CODE
 from sketchbench.report.seal import Seal
 from sketchbench.report.table.versions import installed, others
 
-MANY = 6  # reports; more of them are counted
+MANY = 6  # reports; a line counts more of them
 AGAIN = "run sketchbench results again"
 AFRESH = "remove their folders in results and run them again, or install these releases"
 
 
 def not_current(reports: Path, releases: Mapping[str, str] | None = None) -> list[str]:
-    """A line for each kind of report in a folder that was made by other code than this, and for each release of a
-    library that tables were made with and that is not installed (`releases`: by library, those that are).
+    """A line for each kind of report that other code made, and for each other release of a library behind tables.
 
-    Whether the runs behind a table are of this code, its verdicts say (see `standing.RunTable.states`). Reads seals alone.
-    Raises SealError for one that is damaged.
+    `releases` are the installed releases by library. Reads seals only; `standing.RunTable.states` compares the code of
+    runs. Raises SealError if a manifest is damaged.
     """
     releases = installed() if releases is None else releases
     catalogue = read_catalogue()
     found: dict[str, list[str]] = {}
     for folder in seal.FOLDERS:
-        for place in sorted((reports / folder).glob("*.seal")):
-            own = seal.read(place)
-            for reason in (*_of_code(own, place.stem, catalogue), *_of_releases(own, releases)):
-                found.setdefault(reason, []).append(place.stem)
+        for name, own in seal.seals(reports / folder).items():
+            for reason in _reasons(own, name, catalogue, releases):
+                found.setdefault(reason, []).append(name)
     return [
         f"{reports}: {', '.join(names) if len(names) <= MANY else f'{len(names)} of them'}: {reason}"
         for reason, names in found.items()
     ]
 
 
-def _of_code(own: Seal, name: str, catalogue: Mapping[str, Entry]) -> Iterator[str]:
-    """What is wrong with the code of a report; the benchmarks and the history have none that was planned."""
-    if own.kind in MAKERS:
-        code = code_of(own.kind)
-    elif own.kind == "figure" and name in catalogue:
-        code = catalogue[name].digest(DIGEST)
-    else:
-        return
-    if own.made_of.get(CODE) != code:
-        yield f"{own.kind} made by other code; {AGAIN}"
-
-
-def _of_releases(own: Seal, releases: Mapping[str, str]) -> Iterator[str]:
+def _reasons(own: Seal, name: str, catalogue: Mapping[str, Entry], releases: Mapping[str, str]) -> Iterator[str]:
+    """The reasons why a report is not current; nobody plans the code of benchmarks and history."""
+    drawn = own.kind == "figure" and name in catalogue
+    if own.kind in MAKERS or drawn:
+        code = catalogue[name].digest(DIGEST) if drawn else code_of(own.kind)
+        if own.made_of.get(CODE) != code:
+            yield f"{own.kind} made by other code; {AGAIN}"
     for text in others(own.versions, releases):
         yield f"{own.kind} made with {text}; {AFRESH}"

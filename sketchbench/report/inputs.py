@@ -1,7 +1,6 @@
-"""What each report is made of, as its seal names it: tables, files of conf, what the plan says, and the code.
+"""The inputs of each report by name, with their digests: tables, files of conf, facts of the plan, and the code.
 
-A run makes a report again that is made of something else (`standing.check`), by content, as the times of files tell
-nothing in a checkout.
+A run makes a report again if its inputs differ (`standing.check`), since times of files tell nothing in a checkout.
 """
 
 import json
@@ -13,14 +12,13 @@ from sketchbench.measure.column import Column
 from sketchbench.report import seal
 from sketchbench.report.codes import code_of
 
-# Of what reports are made beside tables; no study or method has a space in its name.
+# Inputs other than tables; no study or method has a space in its name.
 PLAN, CLAIMS, PRINTED, CODE = "the plan", "the claims", "the printed numbers", "the code"
-SETTINGS = ("seed", "kernels")  # of the records of a table, which its seal states
+SETTINGS = ("seed", "kernels")  # of a table's records, in its seal
 
 
 def records_inputs(manifest: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """The records that a table is made of: by method, the digest of their signatures and of the columns that the plan
-    adds to them. The paths of the records in the manifest (see `Plan.manifest`) don't count."""
+    """By method, the digest of its records' signatures and of the columns that the plan adds; see `Plan.manifest`."""
     entries: dict[str, list[Any]] = {}
     for entry in manifest:
         entries.setdefault(entry["columns"][Column.METHOD], []).append([entry["signature"], entry["columns"]])
@@ -28,34 +26,30 @@ def records_inputs(manifest: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def table_inputs(manifest: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """What a table is made of: its records by method, and the code that joins them."""
+    """The inputs of a table: its records by method, and the code that joins them."""
     return {**records_inputs(manifest), CODE: code_of("table")}
 
 
 def claims_inputs(tables: Mapping[str, str], facts: str, claims: Iterable[Path]) -> dict[str, str]:
-    """What the page of claims is made of: the SHA-256 of each table by study, the plan's facts, such as which tables
-    are of older code (see `Plan.facts`), and the files of claims and errata."""
+    """The inputs of the page of claims: tables (SHA-256 by study), `Plan.facts`, and the files of claims and errata."""
     return {**tables, PLAN: seal.digest(facts), CLAIMS: _texts(claims), CODE: code_of("claims")}
 
 
 def printed_inputs(
     tables: Mapping[str, str], verdicts: str, printed: Iterable[Path], older: Iterable[str]
 ) -> dict[str, str]:
-    """What the table of printed numbers is made of: the SHA-256 of each table by study, that of claims.csv, the files
-    of printed numbers, and which studies the plan says are `older`."""
+    """The inputs of printed.csv: tables and claims.csv (SHA-256), files of printed numbers, and `older` studies."""
     parts = {"claims.csv": verdicts, PRINTED: _texts(printed), PLAN: _digest(sorted(older))}
     return {**tables, **parts, CODE: code_of("printed")}
 
 
 def frontier_inputs(tables: Mapping[str, str], trained: Mapping[str, str]) -> dict[str, str]:
-    """What the frontier is made of: the SHA-256 of each table by study, and what the trainings are of (see
-    `cells.Trained.words`), by study."""
+    """The inputs of the frontier: tables (SHA-256 by study), and by study `cells.Trained.words`."""
     return {**tables, PLAN: _digest(trained), CODE: code_of("frontier")}
 
 
 def figure_inputs(tables: Mapping[str, str], code: str) -> dict[str, str]:
-    """What a figure is made of: the SHA-256 of each table by study, and its entry in the catalogue with the code that
-    draws it (see `catalogue.Entry.digest`)."""
+    """The inputs of a figure: tables (SHA-256 by study), and `catalogue.Entry.digest`."""
     return {**tables, CODE: code}
 
 

@@ -1,32 +1,36 @@
-"""Seals: a file beside each report, with the checksums of its files and of everything that they were made of.
+"""Seals: checksums of each report's files and inputs, a line of JSON each in the folder's `seals.jsonl`.
 
-A report is one or more files that anyone can edit, cut, swap or copy from elsewhere. The step that writes a report
-writes `NAME.seal` last, a small JSON file with a checksum of its own; `content` reads a report, and verifies its seal
-first. There is no other way to read one. Seals hold nothing that differs between machines or times, but those in
-`tables/origin`, which say where the rows of a table come from. They show accidents and edits; they don't stop someone
-who makes a new seal for what they forged.
+A step seals a report after writing it. `content` verifies a report before returning it; no other function reads
+reports. Only the seals in `tables/origin` differ between machines. Seals show accidents and edits; they don't stop
+forgers.
 """
 
+import fcntl
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
+from typing import BinaryIO
 
-from sketchbench.base.files import clear, is_plain, remove, set_aside, write_text
+from sketchbench.base.files import FileError, clear, is_plain, make_folder, remove, set_aside, write_bytes
 
-VERSION = 1
-LARGEST = 1 << 20  # bytes of a seal; one of 200 tables has 20,000
-KINDS = ("table", "times", "origin", "claims", "figure", "printed", "frontier", "history", "benchmarks")
+VERSION = 2
+MANIFEST, LOCK = "seals.jsonl", ".seals.lock"
+LARGEST = 1 << 26  # bytes of a manifest; 134 tables need 150,000
 RESULTS = "sketchbench results"
-FORMATS = (".csv", ".md", ".svg", ".png", ".seal")  # of the files of a folder of reports
-FOLDERS = (".", "tables", "figures", "tables/origin")  # where they are in it
-UNSEALED = "times.csv"  # the verdicts on times, which git does not track and nothing reads
+FORMATS = (".csv", ".md", ".svg", ".png")  # of the files in a reports folder
+FOLDERS = (".", "tables", "figures", "tables/origin")  # that hold reports
+UNSEALED = "times.csv"  # verdicts on times; git does not track them, and no report is made of them
 OPTIONAL = ("settings", "versions", "commits", "machines")  # attributes that only some seals have
+PARTS = ("kind", "scale", "made_of", "files", *OPTIONAL)
 
 
 class SealError(ValueError):
-    """A report that can't be trusted; the message names the file, what is wrong with it and what to do."""
+    """An untrustworthy report; the message names the file, the fault and the remedy."""
 
 
 @dataclass(frozen=True)
@@ -34,15 +38,14 @@ class Seal:
     """The content of a seal.
 
     Attributes:
-        kind: one of KINDS.
-        scale: the scale of the report; "" where it has none.
-        made_of: the SHA-256 of each thing that the report was made of, by name (see `inputs`): the records of each
-            method for a table, the tables for all else, and the code.
+        kind: table, times, origin, claims, figure, printed, frontier, history or benchmarks.
+        scale: the report's scale; "" if it has none.
+        made_of: the SHA-256 of each input by name, see `inputs`.
         files: the SHA-256 of each file of the report, by file name.
-        settings: of a table, `seed` and `kernels` of its records.
-        versions: of a table, the releases of libraries that computed its records, several separated by spaces.
-        commits: of an origin, by method, the commits of the code behind the records, separated by spaces.
-        machines: of an origin, `machine`, `arithmetic` and `versions` of the records, several separated by semicolons.
+        settings: a table's `seed` and `kernels`, separated by spaces.
+        versions: the releases of libraries behind a table, separated by spaces.
+        commits: an origin's commits of the code by method, separated by spaces.
+        machines: an origin's `machine`, `arithmetic` and `versions`, separated by semicolons.
     """
 
     kind: str
@@ -54,23 +57,17 @@ class Seal:
     commits: Mapping[str, str] = field(default_factory=dict)
     machines: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def text(self) -> str:
-        """The content of the file: JSON in one form only, so that every other byte is a damage."""
-        parts = {name: dict(sorted(getattr(self, name).items())) for name in ("made_of", "files", *OPTIONAL)}
-        content = {"seal": VERSION, "kind": self.kind, "scale": self.scale}
-        content |= {name: part for name, part in parts.items() if part or name not in OPTIONAL}
-        return json.dumps({**content, "checksum": digest(json.dumps(content))}, indent=1) + "\n"
+    def line(self, name: str) -> bytes:
+        """The line of the report of this name: JSON in one form only, so that any other byte is damage."""
+        content = {"name": name, "seal": VERSION, "kind": self.kind, "scale": self.scale}
+        parts = {part: dict(sorted(getattr(self, part).items())) for part in PARTS[2:]}
+        content |= {part: values for part, values in parts.items() if values or part not in OPTIONAL}
+        return json.dumps({**content, "checksum": digest(json.dumps(content))}).encode()
 
 
 def digest(content: str | bytes) -> str:
     """SHA-256, 64 hex digits."""
     return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
-
-
-def beside(path: Path) -> Path:
-    """The place of the seal of a report's file, whatever its format."""
-    return path.with_suffix(".seal")
 
 
 def digests(files: Iterable[Path]) -> dict[str, str]:
@@ -79,59 +76,64 @@ def digests(files: Iterable[Path]) -> dict[str, str]:
 
 
 def write(kind: str, scale: str, made_of: Mapping[str, str], files: Sequence[Path], **more: Mapping[str, str]) -> None:
-    """Seal a report, after all of its files have been written; the seal stands beside the first of them.
+    """Seal a report of these written files under the stem of the first; the other arguments are attributes of `Seal`.
 
-    Arguments are the attributes of `Seal`, except `files`: the paths of the report's files.
-
-    Raises FileError (an OSError) where the seal can't be written.
+    Raises FileError (an OSError) if the manifest can't be locked or written.
     """
-    write_text(beside(files[0]), Seal(kind, scale, made_of, digests(files), **more).text)
+    put(files[0], Seal(kind, scale, made_of, digests(files), **more))
+
+
+def put(path: Path, seal: Seal | None) -> None:
+    """Replace the seal of the report with this path, or remove it (None). Raises FileError as `write` does."""
+    place, own = path.with_name(MANIFEST), json.dumps({"name": path.stem})[:-1].encode() + b","
+    if seal is None and not is_plain(place):
+        return
+    with _lock(path.parent):
+        lines = [line for line in _content(place).split(b"\n") if line and not line.startswith(own)]
+        _write(place, [*lines, seal.line(path.stem)] if seal else lines)
+
+
+def seals(folder: Path, again: str = RESULTS) -> dict[str, Seal]:
+    """All seals in a folder by report name. Raises SealError, which names the command `again`, if one is damaged."""
+    place = folder / MANIFEST
+    if _is_damaged(place):
+        raise SealError(f"{place}: not all of its seals are whole; run {again}")
+    return _whole(_content(place))
+
+
+def find(path: Path, again: str = RESULTS) -> Seal | None:
+    """The seal of a report by any of its files; None if there is none. Raises SealError if it is damaged."""
+    seal = _whole(_content(path.with_name(MANIFEST))).get(path.stem)
+    return seal or seals(path.parent, again).get(path.stem)
 
 
 def read(path: Path, again: str = RESULTS) -> Seal:
-    """A whole seal; `again` is the command that makes it again, for the message.
-
-    Raises SealError for a seal that is missing, a link, cut off or changed.
-    """
-    if not is_plain(path):
-        raise SealError(f"{path}: no such seal; run {again}")
-    try:
-        with path.open("rb") as file:
-            text = file.read(LARGEST).decode("utf-8")
-        content = json.loads(text)
-        parts = (content[name] for name in ("kind", "scale", "made_of", "files"))
-        seal = Seal(*parts, **{name: content[name] for name in OPTIONAL if name in content})
-        whole = seal.text == text
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        whole = False
-    if not whole:
-        raise SealError(f"{path}: no whole seal, or changed since it was written; run {again}")
+    """The seal of a report, as `find` returns it. Raises SealError if there is none."""
+    seal = find(path, again)
+    if seal is None:
+        raise SealError(f"{path}: it has no seal in {MANIFEST}, so nobody can verify it; run {again}")
     return seal
 
 
 def command(kind: str, scale: str | None, path: Path) -> str:
-    """The command that makes a report again; for a history, which only grows, the one that brings it back."""
+    """The command that makes a report again, or restores a history, which only grows."""
     if kind == "benchmarks":
         return "make bench"
     if kind == "history":
-        return f"git restore {path} {beside(path)}"
-    settings = [f"scale={scale}"] if scale else []
-    settings += [f"studies={path.stem}"] if kind in ("table", "times", "origin") else []
-    return f"{RESULTS} --config {' '.join(settings)}" if settings else RESULTS
+        return f"git restore {path} {path.with_name(MANIFEST)}, then {RESULTS}"
+    studies = f" --studies {path.stem}" if kind in ("table", "times", "origin") else ""
+    return f"{RESULTS}{f' --scale {scale}' if scale else ''}{studies}"
 
 
 def content(path: Path, kind: str, scale: str | None = None) -> bytes:
-    """The bytes of a file of a report of this kind and scale (None: any) whose files are all as its seal says.
-    Everything that shows a report reads it by this function.
+    """Read a file of a report of this kind and scale (None: any), once all files of the report match its seal.
 
-    Raises SealError, in one line, for a file that is missing, changed, cut off, swapped or of another kind or scale.
+    Raises SealError, in one line, if a file is missing, changed, cut off, swapped or of another kind or scale.
     """
     again = command(kind, scale, path)
     if not path.is_file():
-        raise SealError(f"{path} is {'no file' if path.exists() else 'not there'}; run {again}")
-    if not beside(path).exists():
-        raise SealError(f"{path}: it has no seal ({beside(path).name}), so nobody can verify it; run {again}")
-    seal = read(beside(path), again)
+        raise SealError(f"{path} is {'not a file' if path.exists() else 'not there'}; run {again}")
+    seal = read(path, again)
     if seal.kind != kind:
         raise SealError(f"{path}: its seal is of kind {seal.kind}, not {kind}; name another file")
     if scale not in (None, seal.scale):
@@ -142,70 +144,131 @@ def content(path: Path, kind: str, scale: str | None = None) -> bytes:
 
 
 def sums(paths: Iterable[Path]) -> dict[str, str]:
-    """What a report is made of: the SHA-256 of each table, by study, from the table's seal.
-
-    Raises SealError where a table has no seal.
-    """
-    return {path.stem: read(beside(path)).files[path.name] for path in paths}
+    """The SHA-256 of each table, by study, from its seal. Raises SealError if a table has no seal."""
+    return {path.stem: read(path).files[path.name] for path in paths}
 
 
 def damages(reports: Path) -> list[str]:
     """A line for each report in a folder that has no seal, differs from its seal or lacks a file. O(bytes)."""
     lines = []
-    for folder in FOLDERS:
-        files = {path for path in (reports / folder).glob("*") if path.suffix in FORMATS and path.name != UNSEALED}
-        for place in sorted({beside(path) for path in files}):
-            own = {path for path in files if beside(path) == place} - {place}
+    for folder in (reports / name for name in FOLDERS):
+        files = [path for path in folder.glob("*") if path.suffix in FORMATS and path.name != UNSEALED]
+        try:
+            files += [folder / name for seal in seals(folder).values() for name in seal.files]
+        except SealError as error:
+            files = []
+            lines.append(str(error))
+        for path in sorted(set(files)):
             try:
-                seal = read(place)
-                for path in sorted(own | {place.with_name(name) for name in seal.files}):
-                    _matching(path, seal)
+                _matching(path, read(path))
             except SealError as error:
                 lines.append(str(error))
     return lines
 
 
-def check(files: Sequence[Path], made_of: Mapping[str, str] | None, scale: str) -> list[str]:
-    """Prepare for a run that makes what is missing of a report. O(bytes of the files).
+def mend(reports: Path) -> list[str]:
+    """Set aside each damaged manifest of a reports folder, but keep its whole seals; a line for each.
 
-    A damaged file is renamed. A whole report that is made of something else than planned loses its seal: Snakemake
-    makes a report again that misses a file, and until then nothing reads it. A report without a seal stays as it is.
-    The files are all but the seal; `made_of`, see `Seal`, is what the report is to be made of (None: anything).
-
-    Returns a line for each damaged file. Raises FileError where one can't be renamed, or a seal can't be removed.
+    Raises FileError if a manifest can't be renamed or written.
     """
-    place = beside(files[0])
-    lines = [line for path in (*files, place) for line in clear(path)]
-    if not is_plain(place):
-        return lines
-    try:
-        seal = read(place)
-    except SealError:
-        return [*lines, _rejected(place, "no whole seal, or changed since it was written")]
-    for path in filter(is_plain, files):
-        try:
-            _matching(path, seal)
-        except SealError:
-            lines.append(_rejected(path, "it is not what its seal says"))
-    if made_of is not None and (seal.scale != scale or dict(seal.made_of) != dict(made_of)):
-        remove(place)
+    lines = []
+    for place in (reports / folder / MANIFEST for folder in FOLDERS):
+        lines += clear(place)
+        if _is_damaged(place):
+            kept = [seal.line(name) for name, seal in _whole(_content(place)).items()]
+            set_aside(place)
+            _write(place, kept)
+            lines.append(f"{place}: not all of its seals are whole; set aside, to be made again with their reports")
     return lines
 
 
-def _rejected(path: Path, reason: str) -> str:
-    set_aside(path)
-    return f"{path}: {reason}; set aside, to be made again"
+def check(files: Sequence[Path], made_of: Mapping[str, str] | None, scale: str, mark: Path | None = None) -> list[str]:
+    """Prepare for a run that makes what is missing of a report, after `mend`; a line for each damaged file. O(bytes).
+
+    A damaged file is renamed. A report loses its seal if it is made of other things than planned (None: anything). A
+    report without a seal loses its mark, which Snakemake writes once a report is sealed, so Snakemake makes it again.
+
+    Raises FileError if a file can't be renamed or removed.
+    """
+    lines = [line for path in (*files, mark) if path for line in clear(path)]
+    seal = find(files[0])
+    if seal:
+        for path in filter(is_plain, files):
+            try:
+                _matching(path, seal)
+            except SealError:
+                set_aside(path)
+                lines.append(f"{path}: it does not match its seal; set aside, to be made again")
+    stale = seal and made_of is not None and (seal.scale != scale or dict(seal.made_of) != dict(made_of))
+    if stale:
+        put(files[0], None)
+    if mark and (stale or not seal):
+        remove(mark)
+    return lines
 
 
 def _matching(path: Path, seal: Seal) -> bytes:
-    """The bytes of a file that is as its seal says; SealError otherwise."""
+    """Read a file that matches its report's seal. Raises SealError if it doesn't."""
     again = f"run {command(seal.kind, seal.scale, path)}"
     if path.name not in seal.files:
-        raise SealError(f"{path}: its seal is one of {', '.join(seal.files)}: it was renamed or swapped; {again}")
+        raise SealError(f"{path}: its seal names only {', '.join(seal.files)}: it was renamed or swapped; {again}")
     try:
         found = path.read_bytes()
     except OSError as error:
         raise SealError(f"{path}: it can't be read ({error.strerror}); {again}") from None
     if digest(found) != seal.files[path.name]:
-        raise SealError(f"{path}: it is not what its seal says: it was changed or cut off; {again}")
+        raise SealError(f"{path}: it does not match its seal: it was changed or cut off; {again}")
     return found
+
+
+def _content(place: Path) -> bytes:
+    """The bytes of a manifest; none if it is missing, a folder, or a link, whose target may change."""
+    with suppress(OSError):
+        if is_plain(place):
+            with place.open("rb") as file:
+                return file.read(LARGEST)
+    return b""
+
+
+@lru_cache(maxsize=16)
+def _whole(content: bytes) -> dict[str, Seal]:
+    """The whole seals of a manifest by report name."""
+    found = {}
+    for line in content.split(b"\n")[:-1]:
+        with suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            parts = json.loads(line)
+            seal = Seal(**{name: parts[name] for name in PARTS if name in parts})
+            if seal.line(parts["name"]) == line:
+                found[parts["name"]] = seal
+    return found
+
+
+def _is_damaged(place: Path) -> bool:
+    content = _content(place)
+    whole = _text(seal.line(name) for name, seal in _whole(content).items())
+    return whole != content or (not content and os.path.lexists(place))
+
+
+def _text(lines: Iterable[bytes]) -> bytes:
+    return b"".join(line + b"\n" for line in sorted(lines))
+
+
+def _write(place: Path, lines: Sequence[bytes]) -> None:
+    write_bytes(place, _text(lines)) if lines else remove(place)
+
+
+def _lock(folder: Path) -> BinaryIO:
+    """Lock the manifest of a folder until the returned file is closed, since parallel jobs each replace it whole."""
+    # The lock is flock, which the kernel frees when its process dies, on a file that git ignores. Nobody removes that
+    # file, since two processes could then hold two of them. On NFS, Linux asks the server for the lock, so it holds
+    # between nodes; Lustre needs the mount option `flock`. If an entry is lost all the same, its report is never shown,
+    # and the next run makes it again.
+    make_folder(folder)
+    place = folder / LOCK
+    try:
+        file = place.open("ab")
+        fcntl.flock(file, fcntl.LOCK_EX)
+        list(folder.iterdir())  # so that an NFS client looks up the manifest anew
+    except OSError as error:
+        raise FileError(error.errno, f"{place} can't be locked ({error.strerror}); choose another folder") from None
+    return file

@@ -11,15 +11,13 @@ from sketchbench.sketch.hashing import Hashing, check_hashing, logarithm
 
 @dataclass(frozen=True)
 class AMS(Family):
-    """R with entries ±1/√b, every row an independent function of signs (song2023 Definition D.4).
+    """R with entries ±1/√b, every row an independent function of signs (song2023 Definition D.4). E[RᵀR] = I.
 
-    E[RᵀR] = I. The estimate gᵀRᵀRh of gᵀh has the variance (‖g‖²‖h‖² + (gᵀh)² - 2Σ g_i²h_i²)/b
-    (`theory.second_moment.hashed`), and E‖RᵀRh - h‖² = (d - 1)/b ‖h‖². Sketching or desketching costs O(b d), to
-    generate signs and to multiply; large matrices are never stored.
+    The estimate gᵀRᵀRh of gᵀh has the variance (‖g‖²‖h‖² + (gᵀh)² - 2Σ g_i²h_i²)/b (`theory.second_moment.hashed`), and
+    E‖RᵀRh - h‖² = (d - 1)/b ‖h‖². Sketching or desketching costs O(b d), to generate signs and to multiply; large
+    matrices are never stored.
 
     Arguments:
-        d: dimension of the vectors, >= 1.
-        b: sketch size, >= 1.
         hashing: randomness of the signs within a row. `full`: independent. `polynomial`: 4-wise independent, which the
             second moments need. `logarithmic`: ⌈log₂ d⌉-wise independent, at least 4-wise.
     """

@@ -13,18 +13,16 @@ Remainder = Literal["refuse", "paper"]
 
 @dataclass(frozen=True)
 class BalancedCountSketch(Family):
-    """A random permutation deals d signed columns into b buckets of equal size q = d/b (zhang2021 Appendix E).
+    """A random permutation deals d >= b signed columns into b buckets of equal size q = d/b (zhang2021 Appendix E).
 
-    As in CountSketch, every column holds one random sign. R Rᵀ = q I: rows are orthogonal, which CountSketch's are,
-    too, with random norms. E[RᵀR] = I, the variance of gᵀRᵀRh is (q - 1)/(d - 1) (‖g‖²‖h‖² + (gᵀh)² - 2Σ g_i²h_i²)
-    (`theory.second_moment.balanced`), and ‖RᵀRh‖² has the mean q‖h‖². Sketching or desketching costs O(d), drawing
-    O(d log d).
+    As in CountSketch, every column holds one random sign. R Rᵀ = q I: rows are orthogonal, as CountSketch's are, which
+    have random norms. E[RᵀR] = I, the variance of gᵀRᵀRh is (q - 1)/(d - 1) (‖g‖²‖h‖² + (gᵀh)² - 2Σ g_i²h_i²)
+    (`theory.second_moment.balanced`), and ‖RᵀRh‖² has the mean q‖h‖². Sketching or desketching costs O(d), drawing O(d
+    log d).
 
     Arguments:
-        d: dimension of the vectors, >= 1.
-        b: sketch size, b <= d.
         remainder: treatment of a b that does not divide d. `refuse` raises SizeError; `paper` drops the last d mod b
-            columns of the permutation, as the listing of the paper does, and E[RᵀR] = I fails.
+            columns of the permutation, as the paper's listing does, and E[RᵀR] = I fails.
     """
 
     remainder: Remainder = "refuse"

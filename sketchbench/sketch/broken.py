@@ -132,7 +132,7 @@ class Sloppy(Family):
 
 @dataclass(frozen=True)
 class OddColumn(Family):
-    """CountSketch whose last column is 0 where d is odd."""
+    """CountSketch with a last column of zeros if d is odd."""
 
     def _draw(self, draws: Draws) -> Sketch:
         matrices = CountSketch(self.d, self.b)._draw(draws).materialize()

@@ -38,11 +38,8 @@ class TiedSigns(CountSketch):
 
 @dataclass(frozen=True)
 class PairwiseSigns(CountSketch):
-    """CountSketch with signs that are 3-wise but not 4-wise independent.
-
-    They are a random row of a Walsh-Hadamard matrix, times a random sign: the signs of columns i, j, k and l multiply
-    to 1 whenever i ^ j ^ k ^ l = 0.
-    """
+    """CountSketch with signs that are 3-wise but not 4-wise independent: a random row of a Walsh-Hadamard matrix, times
+    a random sign. The signs of columns i, j, k and l multiply to 1 whenever i ^ j ^ k ^ l = 0."""
 
     def check(self) -> None:
         super().check()
@@ -59,8 +56,6 @@ class PairwiseSigns(CountSketch):
 
 
 class _Nothing(Sketch):
-    """A stack of operators R = 0."""
-
     def _sketch(self, x: Array) -> Array:
         return self.kernels.xp.zeros((self.operators or 1, x.shape[1], self.b), dtype=x.dtype)
 
@@ -70,7 +65,7 @@ class _Nothing(Sketch):
 
 @dataclass(frozen=True)
 class Zero(Family):
-    """R = 0: all messages are 0, and a training that follows them stands still."""
+    """R = 0: all messages are 0, and a training that follows them does not move."""
 
     random: ClassVar[bool] = False
 
@@ -110,7 +105,7 @@ class _FewRows(Sketch):
 
 @dataclass(frozen=True)
 class QuarterCountSketch(Family):
-    """CountSketch in the first quarter of the rows, the others being 0: unbiased, with four times the variance."""
+    """CountSketch in the first quarter of the rows, and zeros in the others: unbiased, with four times the variance."""
 
     hashing: Hashing = "full"
 
@@ -121,7 +116,7 @@ class QuarterCountSketch(Family):
 
 @dataclass(frozen=True)
 class QuarterSampling(Family):
-    """Uniform sampling of b/4 coordinates, all other rows being 0: unbiased, with a larger variance."""
+    """Uniform sampling of b/4 coordinates, and zeros in the other rows: unbiased, with a larger variance."""
 
     def check(self) -> None:
         UniformSampling(self.d, self.b)
@@ -132,9 +127,9 @@ class QuarterSampling(Family):
 
 
 class _Quarter(Family):
-    """Before a family in the order of bases: that family in the first quarter of the rows, the others being 0."""
+    """Put before a family among the bases: that family in the first quarter of the rows, and zeros in the others."""
 
-    def _draw(self, draws: Draws) -> Any:  # for mypy also what the other bases promise
+    def _draw(self, draws: Draws) -> Any:  # for mypy, which knows the other bases' types
         return _FewRows(super(_Quarter, self._few())._draw(draws), self.b)  # type: ignore[safe-super]
 
     def _few(self) -> Self:
@@ -158,8 +153,7 @@ class QuarterHadamard(_Quarter, SubsampledHadamard):
 
 @dataclass(frozen=True)
 class QuarterSparse(_Quarter, SparseEmbedding):
-    """Sparse embedding I with a quarter of the rows and of the nonzeros per column: unbiased, with four times the
-    variance."""
+    """Sparse embedding I with a quarter of the rows and nonzeros per column: unbiased, with four times the variance."""
 
     def _few(self) -> Self:
         return replace(self, b=max(1, self.b // 4), s=max(1, self.s // 4))

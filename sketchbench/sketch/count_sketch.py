@@ -11,16 +11,13 @@ from sketchbench.sketch.scattered import Scattered
 
 @dataclass(frozen=True)
 class CountSketch(Family):
-    """R whose column j holds one random sign, in a random row (song2023 Definition D.5, zhang2021 §2).
+    """R whose column j holds one random sign, in a random row (song2023 Definition D.5, zhang2021 §2). E[RᵀR] = I.
 
-    R x adds up the signed entries of x that share a row, its *bucket*. E[RᵀR] = I. The estimate gᵀRᵀRh of gᵀh has the
-    variance (‖g‖²‖h‖² + (gᵀh)² - 2Σ g_i²h_i²)/b, at most 2‖g‖²‖h‖²/b (`theory.second_moment.hashed`), and
-    E‖RᵀRh - h‖² = (d - 1)/b ‖h‖². Sketching or desketching a vector costs O(d); an operator stores d buckets and d
-    signs.
+    R x adds up the signed entries of x that share a row, their *bucket*. The estimate gᵀRᵀRh of gᵀh has the variance
+    (‖g‖²‖h‖² + (gᵀh)² - 2Σ g_i²h_i²)/b, at most 2‖g‖²‖h‖²/b (`theory.second_moment.hashed`), and E‖RᵀRh - h‖² =
+    (d - 1)/b ‖h‖². Sketching or desketching a vector costs O(d); an operator stores d buckets and d signs.
 
     Arguments:
-        d: dimension of the vectors, >= 1.
-        b: sketch size, the number of buckets, >= 1.
         hashing: randomness of buckets and signs. `full`: all independent. `polynomial`: buckets 2-wise and signs 4-wise
             independent, which the second moments need. `logarithmic`: both ⌈log₂ d⌉-wise independent, at least 4-wise.
 

@@ -1,4 +1,4 @@
-"""Operators with b x d random entries, which are generated when needed; only small matrices are stored."""
+"""Operators with b × d random entries, which are generated when needed; only small matrices are stored."""
 
 from collections.abc import Callable, Iterator
 
@@ -12,26 +12,15 @@ WORKSPACE = 2**22  # entries of R at a time: 32 MiB in float64
 class Dense(Sketch):
     """T operators R with arbitrary entries, given by a function that generates rows.
 
-    Each application costs O(T b d) to generate entries and O(T N b d) to multiply, for N vectors. Rows are generated
-    in blocks of at most WORKSPACE entries (or one row of every operator, if that is more), so memory stays bounded. A
+    Each application costs O(T b d) to generate entries and O(T N b d) to multiply, for N vectors. Rows are generated in
+    blocks of at most WORKSPACE entries (or one row of every operator, if that is more), so memory stays bounded. A
     stack that fits into one block is generated once, and stored.
 
-    Arguments:
-        kernels: backend of all arrays.
-        d, b: dimension of the vectors, and sketch size.
-        operators: T.
-        rows_of: function of (row, rows) that returns rows `row` to `row + rows` of every R, real, of shape (T, rows,
-            d). Entries must depend on the row's number only, so that every application sees the same matrix.
+    `rows_of(row, rows)` returns rows `row` to `row + rows` of every R, real, (T, rows, d). Entries must depend on the
+    row's number only, so that every application sees the same matrix.
     """
 
-    def __init__(
-        self,
-        kernels: Kernels,
-        d: int,
-        b: int,
-        operators: int,
-        rows_of: Callable[[int, int], Array],
-    ) -> None:
+    def __init__(self, kernels: Kernels, d: int, b: int, operators: int, rows_of: Callable[[int, int], Array]) -> None:
         super().__init__(d, b, kernels, operators)
         self._generate = rows_of
         self._stack = operators
@@ -49,13 +38,8 @@ class Dense(Sketch):
             yield row, row + rows, self._rows_of(row, rows).astype(dtype, copy=False)
 
     def _rows_of(self, row: int, rows: int) -> Array:
-        """The block that `rows_of` generates, checked: of another shape NumPy might broadcast it, so that operators or
-        rows would share entries.
-
-        Raises:
-            ValueError: for another shape than (T, rows, d).
-            TypeError: for entries that are not real numbers.
-        """
+        """The checked block of `rows_of`: NumPy might broadcast another shape, so that operators or rows share entries.
+        Raises ValueError for another shape than (T, rows, d), TypeError for entries that are not real numbers."""
         block = self._generate(row, rows)
         shape = (self._stack, rows, self.d)
         if getattr(block, "shape", None) != shape:
@@ -83,17 +67,8 @@ class Dense(Sketch):
 
 
 class Generated(Dense):
-    """T operators R = scale * E with independent entries of E, standard normals or signs, that the kernels generate.
-
-    A stack of more than WORKSPACE entries is generated and applied in one kernel: entries live in the cache only, and
-    N vectors share them.
-
-    Arguments:
-        draws: random bits of the operators.
-        d, b: dimension of the vectors, and sketch size.
-        entries: `gaussian` or `signs`.
-        scale: factor of all entries.
-    """
+    """T operators R = scale * E, with independent entries of E, standard normals (`gaussian`) or `signs`. One kernel
+    makes and applies a stack of more than WORKSPACE entries: entries live in the cache only, shared by N vectors."""
 
     def __init__(self, draws: Draws, d: int, b: int, entries: Entries, scale: float) -> None:
         def rows_of(row: int, rows: int) -> Array:

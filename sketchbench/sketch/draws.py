@@ -10,20 +10,12 @@ SIGNS, BUCKETS, ROWS, ENTRIES = range(4)  # the streams of our families
 
 @dataclass(frozen=True)
 class Draws:
-    """The random bits of T operators of one key: numbers `first` to `first + T - 1`.
+    """The random bits of the T operators `first` to `first + T - 1` of one 64-bit key.
 
     The first axis of every array counts the operators. A `stream` is a number from 0 to 2^32 - 1; SIGNS, BUCKETS, ROWS
-    and ENTRIES name 0 to 3. Draws from different streams are independent. Two draws from the same stream use the same
-    bits, even by different methods. A matrix has at most 2^32 rows of 2^34 words of 32 bits: SizeError refuses more,
-    and MemoryError what exceeds the memory, before any of it is allocated.
-
-    Integers are int32 where they are below 2^31, else int64.
-
-    Arguments:
-        key: integer of 64 bits.
-        first: number of the first operator.
-        operators: T.
-        kernels: backend of all arrays.
+    and ENTRIES name 0 to 3. Draws from different streams are independent; draws from the same stream use the same bits,
+    even by different methods. Integers are int32 if they are below 2^31, else int64. A matrix has at most 2^32 rows of
+    2^34 words of 32 bits: more raises SizeError. More than the memory raises MemoryError before any allocation.
     """
 
     key: int
@@ -37,12 +29,12 @@ class Draws:
         return self.kernels.random_words(self.key, stream, self.first, self.operators, count)
 
     def check(self, words: int, rows: int, nbytes: int) -> None:
-        """Refuse a draw of so many words in each of so many rows, of which so many bytes are kept for each operator."""
+        """Raise SizeError for words or rows beyond the generator's limits, MemoryError for more than the memory."""
         if words > 2**34 or rows > 2**32:
             raise SizeError(
                 f"{rows} rows of {words} random words exceed the generator's 2^32 rows and 2^34 words; lower d or b"
             )
-        more = 8 if self.kernels.NAME == "numpy" else 1  # it computes with 64 bits in the place of 32, 8 or 1
+        more = 8 if self.kernels.NAME == "numpy" else 1  # it computes with 64 bits instead of 32, 8 or 1
         check_memory(self.kernels, more * self.operators * nbytes, "a draw")
 
     def wide_words(self, stream: int, count: int) -> Array:
@@ -61,11 +53,9 @@ class Draws:
         return self.kernels.sign_rows(self.key, stream, self.first, self.operators, row, rows, d)
 
     def integer_rows(self, stream: int, row: int, rows: int, d: int, bound: int) -> Array:
-        """Rows `row` to `row + rows` of T matrices of independent uniform integers, int32, shape (T, rows, d).
-
-        Integers are >= 0 and below the bound, uniform to a relative error of bound / 2^32, or bound / 2^64 for a bound
-        above 2^31. Row k does not depend on the number of rows per call; row 0 is `integers`.
-        """
+        """Rows `row` to `row + rows` of T matrices of independent uniform integers >= 0 and < bound, int32 (T, rows,
+        d). The relative error of uniformity is bound / 2^32, or bound / 2^64 for a bound above 2^31. Row k does not
+        depend on the number of rows per call; row 0 is `integers`."""
         words = 1 if bound <= WIDE else 2
         self.check(words * d, row + rows, 4 * words * rows * d)
         place = (self.key, stream, self.first, self.operators)
@@ -77,17 +67,8 @@ class Draws:
         return self.kernels.gaussian_rows(self.key, stream, self.first, self.operators, row, rows, d)
 
     def dense_sketch(self, entries: Entries, stream: int, rows: int, x: Array) -> Array:
-        """E x for T matrices E, of `rows` rows of `gaussian_rows` or `sign_rows`, without storing E.
-
-        Arguments:
-            entries: `gaussian` or `signs`.
-            stream: of the entries.
-            rows: number of rows of E.
-            x: vectors (T or 1, N, d); 1 shares them among all operators.
-
-        Returns:
-            (T, N, rows), in the dtype of x.
-        """
+        """E x for T matrices E, of `rows` rows of `gaussian_rows` or `sign_rows`, without storing E: (T, N, rows), in
+        the dtype of x (T or 1, N, d). All operators share one x. Entries are `gaussian` or `signs`."""
         place = (self.key, stream, self.first, self.operators)
         return self.kernels.dense_sketch(entries, *place, rows, x)
 
@@ -97,7 +78,7 @@ class Draws:
         return self.kernels.dense_desketch(entries, *place, d, y)
 
     def integers(self, stream: int, count: int, bound: int) -> Array:
-        """Independent integers from 0 to bound - 1, int32, (T, count), as uniform as those of `integer_rows`."""
+        """Independent integers from 0 to bound - 1, int32 (T, count), as uniform as `integer_rows`."""
         return self.integer_rows(stream, 0, 1, count, bound)[:, 0]
 
     def subset(self, stream: int, count: int, population: int) -> Array:

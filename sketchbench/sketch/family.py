@@ -1,4 +1,4 @@
-"""The base class of sketch families: distributions over b × d matrices, from which operators are drawn."""
+"""The base class of sketch families, distributions over b × d matrices."""
 
 from abc import ABC, abstractmethod
 from contextlib import suppress
@@ -22,20 +22,17 @@ class Family(ABC):
     random, and has E[RᵀR] = I, so that `R.desketch(R.sketch(x))` is an unbiased estimate of x.
 
     To write a family: a frozen dataclass with one method, `_draw`, whose matrices are scaled to E[RᵀR] = I. Override
-    `check` where some sizes are impossible, and set the class attribute `random` to False where all operators are
-    equal.
+    `check` if some sizes are impossible. Set the class attribute `random` to False if all operators are equal.
 
     Names are part of the random stream: keys are hashes of `repr(family)`, among others (`seeds.key`), so renaming a
-    class or a field changes every number that is computed with it.
+    class or a field changes every number computed with it.
 
     Arguments:
         d: dimension of the vectors, >= 1.
         b: sketch size, >= 1; some families need b <= d.
 
-    Raises:
-        SizeError: for sizes that the family cannot have.
-        ValueError: for d < 1, b < 1, or another parameter out of its range.
-        TypeError: for a size that is not an `int`.
+    Raises SizeError for sizes that the family cannot have, ValueError for d < 1, b < 1, or another parameter out of its
+    range, TypeError for a size that is not an `int`.
     """
 
     random: ClassVar[bool] = True
@@ -50,20 +47,15 @@ class Family(ABC):
             raise ValueError(f"dimension d={self.d} must be >= 1")
         if self.b < 1:
             raise ValueError(f"sketch size b={self.b} must satisfy 1 <= b (d={self.d})")
-        with suppress(NameError):  # annotations that are strings, with names imported for type checkers only
+        with suppress(NameError):  # string annotations may name imports for type checkers only
             parameters.check(self)
         self.check()
 
     def check(self) -> None:  # noqa: B027 (most families take every size)
-        """Raise SizeError for impossible sizes, with value, condition and remedy (see `require`); here, for none."""
+        """Raise SizeError for impossible sizes, with value, condition and remedy (see `require`)."""
 
     def draw(
-        self,
-        key: int,
-        *,
-        operators: int | None = None,
-        first: int = 0,
-        kernels: str | Kernels = "auto",
+        self, key: int, *, operators: int | None = None, first: int = 0, kernels: str | Kernels = "auto"
     ) -> Sketch:
         """Draw one operator R, or a stack of T independent ones.
 
@@ -74,16 +66,11 @@ class Family(ABC):
             key: integer of 64 bits, such as `seeds.key` returns.
             operators: T, the size of the stack; None for a single operator without a stack's axis.
             first: number of the first operator, from 0 to 2^32 - 1.
-            kernels: where arrays live and computations run: `numpy`, `numba`, `cupy`, `auto`, or a loaded module.
+            kernels: backend of arrays and computations: `numpy`, `numba`, `cupy`, `auto`, or a loaded module.
 
-        Returns:
-            A `Sketch`, to which numbers from `first` on belong.
-
-        Raises:
-            SizeError: for a key, a number or a stack out of its range, and for more random words than the generator
-                has: 2^34 in each of 2^32 rows.
-            MemoryError: for an operator that exceeds the memory that is free.
-            TypeError: for one that is not an `int`, or for `kernels` of another type.
+        Raises SizeError for a key, a number or a stack out of its range, and for more random words than the generator's
+        2^34 in each of 2^32 rows; MemoryError for an operator that exceeds the free memory; TypeError for a key, number
+        or stack that is not an `int`, or for `kernels` of another type.
         """
         for name, value in (("key", key), ("first", first), ("operators", 1 if operators is None else operators)):
             _integer(name, value)
@@ -111,12 +98,11 @@ class Family(ABC):
 
     @abstractmethod
     def _draw(self, draws: Draws) -> Sketch:
-        """Make the operators from random bits: a stack of `draws.operators` of them, on `draws.kernels`."""
+        """Make a stack of `draws.operators` operators from random bits, on `draws.kernels`."""
 
 
 def _integer(name: str, value: int) -> None:
-    """Raise TypeError unless the value is Python's `int`: a NumPy integer has another repr, and keys are hashes of the
-    family's repr."""
+    """Raise TypeError unless the value is Python's `int`: keys hash the family's repr, and NumPy's differ."""
     if isinstance(value, bool) or not isinstance(value, int):
         remedy = "; write int(...)" if hasattr(value, "__index__") and not isinstance(value, bool) else ""
         raise TypeError(f"{name}={value!r} must be an integer{remedy}")

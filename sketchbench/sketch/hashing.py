@@ -1,4 +1,4 @@
-"""Buckets and signs of hashing sketches: fully independent, or by the hash functions of the paper."""
+"""Buckets and signs of hashing sketches: fully independent, or by the paper's hash functions."""
 
 from typing import Literal, get_args
 
@@ -11,7 +11,7 @@ Hashing = Literal["full", "polynomial", "logarithmic", "rows"]
 
 
 def check_hashing(hashing: str, points: int, bound: int = 1) -> None:
-    """Raise ValueError unless `hashing` is a `Hashing`, and SizeError where hash functions other than `full` have no
+    """Raise ValueError unless `hashing` is a `Hashing`; SizeError if its hash functions, other than `full`, have no
     values at so many points, or fewer than `bound`."""
     choose("hashing", hashing, get_args(Hashing))
     require(
@@ -28,10 +28,8 @@ def logarithm(points: int) -> int:
 
 def buckets(draws: Draws, hashing: Hashing, points: int, bound: int, blocks: int = 1) -> Array:
     """A bucket below `bound` for each of `points` items, `blocks` equal blocks one after another: int32 (T, points).
-
     Independent for `full`; 2-wise independent for `polynomial` (song2023 Definition D.5); `logarithm(points)`-wise for
-    `logarithmic`; 2-wise within a block, and independent from block to block, for `rows`.
-    """
+    `logarithmic`; 2-wise within a block, and independent from block to block, for `rows`."""
     if hashing == "full":
         return draws.integers(BUCKETS, points, bound)
     functions = blocks if hashing == "rows" else 1
@@ -41,7 +39,7 @@ def buckets(draws: Draws, hashing: Hashing, points: int, bound: int, blocks: int
 
 
 def signs(draws: Draws, hashing: Hashing, points: int, blocks: int = 1) -> Array:
-    """A sign for each of `points` items, int8 (T, points); as `buckets`, with 4-wise in the place of 2-wise."""
+    """A sign for each of `points` items, int8 (T, points); as `buckets`, with 4-wise instead of 2-wise."""
     if hashing == "full":
         return draws.signs(SIGNS, points)
     functions = blocks if hashing == "rows" else 1

@@ -11,8 +11,6 @@ from sketchbench.sketch.operator import Sketch
 
 
 class _Unchanged(Sketch):
-    """A stack of operators R = I."""
-
     def _select(self, mask: Array) -> Sketch:
         return self._changed(operators=int(mask.sum()))
 
@@ -28,12 +26,7 @@ class _Unchanged(Sketch):
 
 @dataclass(frozen=True)
 class Identity(Family):
-    """R = I, without compression or randomness: the baseline of comparisons.
-
-    Arguments:
-        d: dimension of the vectors, >= 1.
-        b: sketch size, which must be d.
-    """
+    """R = I, without compression or randomness, with b = d: the baseline of comparisons."""
 
     random: ClassVar[bool] = False
 

@@ -1,4 +1,4 @@
-"""Operators: drawn b x d matrices R, which are applied without being stored."""
+"""Operators: drawn b × d matrices R, which are applied without being stored."""
 
 import copyreg
 from abc import ABC, abstractmethod
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Drawn(NamedTuple):
-    """What an operator was drawn from: the arguments of `Family.draw`, and the methods that changed its form since."""
+    """The origin of an operator: the arguments of `Family.draw`, and the methods that have changed its form since."""
 
     family: "Family"
     key: int
@@ -34,21 +34,13 @@ class Sketch(ABC):
     """A drawn sketching matrix R of shape (b, d), or a stack of T independent ones; `Family.draw` makes it.
 
     A single operator (`operators=None`) maps x of shape (..., d) to R x of shape (..., b), and its transpose maps back.
-    A stack applies operator t to entry t of the first axis: (T, ..., d) to (T, ..., b); a first axis of length 1 is
-    shared by all operators.
+    A stack (`operators=T`) applies operator t to entry t of the first axis: (T, ..., d) to (T, ..., b); all operators
+    share a first axis of length 1. Arrays are float32 or float64, and NumPy's, or CuPy's with `kernels=cupy`. Results
+    have the dtype of the argument.
 
-    Arrays are float32 or float64, and NumPy's, or CuPy's with `kernels=cupy`. Results have the dtype of the argument.
-
-    Operators are values. Those of one family, key, number, form and backend are equal. `pickle`, `copy` and
-    `torch.save` keep these, not the matrix, and draw it again; so a copy costs a draw, and loading needs the backend.
-
-    To write an operator: a subclass with `_sketch` and `_desketch`.
-
-    Arguments:
-        d: dimension of the vectors.
-        b: sketch size.
-        kernels: backend of all arrays.
-        operators: T; None for a single operator.
+    Operators are values, equal for the same family, key, number, form and backend. `pickle`, `copy` and `torch.save`
+    keep these, not the matrix, and draw it again; so a copy costs a draw, and loading needs the backend. To write an
+    operator: a subclass with `_sketch` and `_desketch`.
     """
 
     drawn: Drawn | None = None  # set by `Family.draw`
@@ -71,7 +63,7 @@ class Sketch(ABC):
         return hash((self.d, self.b, key, operators, first))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if self.drawn is None:  # made by hand: what it consists of
+        if self.drawn is None:  # made by hand, so keep its attributes
             return (
                 copyreg.__newobj__,  # type: ignore[attr-defined]
                 (type(self),),
@@ -83,25 +75,15 @@ class Sketch(ABC):
         vars(self).update(state, kernels=load(state["kernels"]))
 
     def sketch(self, x: Array, *, check_finite: bool = True) -> Array:
-        """R x along the last axis: (..., d) -> (..., b), in the dtype of x.
-
-        Arguments:
-            x: vectors (..., d), float32 or float64.
-            check_finite: whether to look for non-finite entries, which takes a pass over x and one over the result.
-
-        Raises:
-            ValueError: for a wrong length, or a non-finite entry of x.
-            TypeError: for another dtype or kind of array.
-            OverflowError: where sums of finite entries exceed the range of the dtype.
-            MemoryError: where the result exceeds the memory that is free.
-        """
+        """R x along the last axis: (..., d) -> (..., b), in the dtype of x, float32 or float64. Looking for non-finite
+        entries (`check_finite`) takes a pass over x and one over the result. Raises ValueError for a wrong length, or a
+        non-finite entry of x; TypeError for another dtype or kind of array; OverflowError if sums of finite entries
+        exceed the dtype; MemoryError if the result exceeds the free memory."""
         return self._evaluate(self._sketch, self.lift(x, self.d, "d", check_finite), x, self.b, check_finite)
 
     def desketch(self, y: Array, *, check_finite: bool = True) -> Array:
-        """Rᵀ y along the last axis: (..., b) -> (..., d), with the arguments and errors of `sketch`.
-
-        Where E[RᵀR] = I, `desketch(sketch(x))` is an unbiased estimate of x (song2023 Theorem 4.2).
-        """
+        """Rᵀ y along the last axis: (..., b) -> (..., d), with the arguments and errors of `sketch`. If E[RᵀR] = I,
+        `desketch(sketch(x))` is an unbiased estimate of x (song2023 Theorem 4.2)."""
         return self._evaluate(self._desketch, self.lift(y, self.b, "b", check_finite), y, self.d, check_finite)
 
     def project(self, x: Array, *, check_finite: bool = True) -> Array:
@@ -109,14 +91,9 @@ class Sketch(ABC):
         return self._evaluate(self._project, self.lift(x, self.d, "d", check_finite), x, self.d, check_finite)
 
     def sketch_sparse(self, *terms: tuple[Array, Array]) -> Array:
-        """R x for sums x of sparse vectors: N by a single operator, or one by each of a stack: (N, b).
-
-        It costs O(N k) more than `sketch` does for a dense x, or less.
-
-        Arguments:
-            terms: sparse vectors, as pairs of indices, int32 (N, k), in ascending order, and values (N, k), float32 or
-                float64; not checked.
-        """
+        """R x (N, b) for sums x of sparse vectors: N by a single operator, or one by each operator of a stack. It costs
+        at most O(N k) more than `sketch` does for a dense x. Terms are pairs of ascending indices, int32 (N, k), and
+        values (N, k), float32 or float64; not checked."""
         values = terms[0][1]
         entries = len(values) * max(self.b, self.d)
         if entries > sizes.UNCHECKED:
@@ -127,20 +104,16 @@ class Sketch(ABC):
         return self._sketch(dense).reshape(len(values), self.b)
 
     def select(self, mask: Array) -> "Sketch":
-        """The operators of a stack where a mask, booleans (T,), is true, as a stack; a single operator itself."""
+        """The operators of a stack selected by a mask, booleans (T,), as a stack; a single operator itself."""
         return self if self.operators is None else self._select(mask)
 
     def _select(self, mask: Array) -> "Sketch":
-        """`select` of a stack. This one applies the whole stack; override it where the others can be left out."""
+        """`select` of a stack, by applying the whole stack; override it if the other operators can be left out."""
         return _Selected(self, mask)
 
     def join(self, others: Sequence["Sketch"]) -> "Sketch":
-        """A stack of this single operator, and others of its family.
-
-        Raises:
-            TypeError: for a kind of operator that can't be joined.
-            ValueError: for a stack, or an operator of another kind, size or backend.
-        """
+        """A stack of this single operator, and others of its family. Raises TypeError for operators that can't be
+        joined; ValueError for a stack, or another kind, size or backend."""
         form = (type(self), self.d, self.b, self.kernels.NAME, None)
         if other := [
             one for one in (self, *others) if (type(one), one.d, one.b, one.kernels.NAME, one.operators) != form
@@ -151,29 +124,20 @@ class Sketch(ABC):
         return self._join(others)
 
     def _join(self, others: Sequence[Any]) -> "Sketch":
-        """`join` of others that are checked."""
         raise TypeError(f"operators of {type(self).__name__} can't be joined; draw them as a stack")
 
     def with_workspace(self) -> "Sketch":
-        """The same operator with memory for intermediate results, which saves allocations in inner loops.
-
-        The next call of `desketch` may overwrite the result of the last one.
-        """
+        """The same operator with memory for intermediate results, which saves allocations in inner loops. The next call
+        of `desketch` may overwrite the last result."""
         return self
 
     def padded(self) -> "Sketch":
-        """The operator without its zero padding: for this operator Q P, with P padding d to n coordinates, Q.
-
-        Its domain has n coordinates, and its transpose is not cut to the first d. An operator without padding returns
-        itself.
-        """
+        """The operator without its zero padding: Q, if this operator is Q P, with P padding d to n coordinates. Its
+        domain has n coordinates, its transpose is not cut to the first d. Without padding, the operator itself."""
         return self
 
     def materialize(self, dtype: DTypeLike = np.float64) -> Array:
-        """R as a dense array of shape (b, d), or (T, b, d) for a stack.
-
-        It costs the application of R or Rᵀ to min(b, d) vectors, and O(T b d) memory.
-        """
+        """R as a dense array (b, d), or (T, b, d) for a stack. It costs min(b, d) applications of R or Rᵀ."""
         stack = self.operators or 1
         nbytes = stack * self.b * self.d * np.dtype(dtype).itemsize
         sizes.check_memory(self.kernels, nbytes, f"a matrix of shape ({stack}, {self.b}, {self.d})")
@@ -184,18 +148,12 @@ class Sketch(ABC):
         return self.sketch(vectors).swapaxes(-1, -2)
 
     def as_linear_operator(self, dtype: DTypeLike = np.float64) -> "LinearOperator":
-        """R as a SciPy LinearOperator of shape (b, d), which takes and returns NumPy arrays of real numbers.
-
-        Arguments:
-            dtype: float32 or float64.
-
-        Raises:
-            ValueError: for a stack.
-            TypeError: for another dtype; and, when the LinearOperator is applied, for complex vectors.
-        """
+        """R as a SciPy LinearOperator of shape (b, d), for real NumPy arrays of a dtype, float32 or float64. Raises
+        ValueError for a stack, TypeError for another dtype; when applied, the LinearOperator raises TypeError for
+        complex vectors."""
         if self.operators is not None:
             raise ValueError(
-                f"a stack of {self.operators} operators is no single linear operator; draw it without `operators`"
+                f"a stack of {self.operators} operators is not a single linear operator; draw it without `operators`"
             )
         if np.dtype(dtype) not in (np.float32, np.float64):
             raise TypeError(f"dtype={np.dtype(dtype)} must be float32 or float64")
@@ -230,17 +188,16 @@ class Sketch(ABC):
         return self._changed(drawn=drawn, **changed)
 
     def _changed(self, *, drawn: Drawn | None = None, **changed: Any) -> Self:
-        """This operator with changed attributes. Arrays are shared."""
         other = object.__new__(type(self))
         vars(other).update(vars(self), drawn=drawn, **changed)
         return other
 
     def _axes(self, count: int) -> tuple[int, int]:
-        """The first axes of `count` vectors, N by a single operator, or one by each of a stack."""
+        """The first axes of `count` vectors, N by a single operator, or one by each operator of a stack."""
         return (1, count) if self.operators is None else (count, 1)
 
     def _lift_rows(self, v: Array) -> Array:
-        """Rows (N, k), with these axes."""
+        """Rows (N, k), with the first axes of `_axes`."""
         return v.reshape(*self._axes(len(v)), v.shape[-1])
 
     @abstractmethod
@@ -252,18 +209,12 @@ class Sketch(ABC):
         """Rᵀ y for y of shape (T or 1, N, b): (T, N, d)."""
 
     def _project(self, x: Array) -> Array:
-        """RᵀR x for x of shape (T or 1, N, d): (T, N, d). Override it where one pass is faster than two."""
+        """RᵀR x for x of shape (T or 1, N, d): (T, N, d). Override it if one pass is faster than two."""
         return self._desketch(self._sketch(x))
 
     def lift(self, v: Array, length: int, name: str, check_finite: bool) -> Array:
-        """Check v (..., length) and reshape it to (T or 1, N, length); errors as in `sketch`.
-
-        Arguments:
-            v: vectors.
-            length: of the last axis, d or b.
-            name: of this length, for the message.
-            check_finite: whether to refuse non-finite entries.
-        """
+        """Check v (..., length) and reshape it to (T or 1, N, length); errors as in `sketch`, with the length's
+        `name`."""
         xp = self.kernels.xp
         if isinstance(v, np.ma.MaskedArray):
             raise TypeError("the mask of a masked array would be ignored; pass its filled(...) entries")
@@ -288,11 +239,11 @@ class Sketch(ABC):
     def _evaluate(
         self, operation: Callable[[Array], Array], lifted: Array, v: Array, length: int, check_finite: bool
     ) -> Array:
-        """The result of an operation on `lifted`, with the leading axes of v; OverflowError as in `sketch`."""
+        """Apply an operation to `lifted`; the result has the leading axes of v. OverflowError as in `sketch`."""
         entries = (self.operators or 1) * lifted.shape[1] * max(length, self.b)
         if entries > sizes.UNCHECKED:
             self._check_memory(entries, v.dtype)
-        with np.errstate(over="ignore", invalid="ignore"):  # refused below, if check_finite
+        with np.errstate(over="ignore", invalid="ignore"):  # raised below, if check_finite
             result = self.lower(operation(lifted), v, length)
         if check_finite and not bool(self.kernels.xp.isfinite(result).all()):
             raise OverflowError(
@@ -302,7 +253,6 @@ class Sketch(ABC):
         return result
 
     def _check_memory(self, entries: int, dtype: np.dtype[Any]) -> None:
-        """Raise MemoryError where so many entries exceed the memory."""
         what = f"the result of an operator with d={self.d}, b={self.b}"
         sizes.check_memory(self.kernels, entries * dtype.itemsize, what)
 
@@ -314,8 +264,6 @@ class Sketch(ABC):
 
 
 class _Selected(Sketch):
-    """Operators of a stack, where a mask is true."""
-
     def __init__(self, stack: Sketch, mask: Array) -> None:
         super().__init__(stack.d, stack.b, stack.kernels, int(mask.sum()))
         self._whole, self._mask = stack, mask
@@ -327,26 +275,16 @@ class _Selected(Sketch):
         return self._whole._desketch(self._fill(y))[self._mask]
 
     def _fill(self, v: Array) -> Array:
-        """Vectors of the selected operators, with zeros for the others."""
         full = self.kernels.xp.zeros((len(self._mask), *v.shape[1:]), dtype=v.dtype)
         full[self._mask] = v
         return full
 
 
 def draw_again(
-    family: "Family",
-    key: int,
-    operators: int | None,
-    first: int,
-    kernels: str | Kernels,
-    forms: tuple[str, ...] = (),
+    family: "Family", key: int, operators: int | None, first: int, kernels: str | Kernels, forms: tuple[str, ...] = ()
 ) -> Sketch:
-    """The operator that `Drawn` describes, which a pickle consists of.
-
-    Raises:
-        RuntimeError: where its kernels cannot run here.
-        ValueError: for another form than `padded` and `with_workspace`.
-    """
+    """Draw the operator that `Drawn` describes, for `pickle`. Raises RuntimeError if its kernels cannot run here,
+    ValueError for another form than `padded` and `with_workspace`."""
     sketch = family.draw(key, operators=operators, first=first, kernels=kernels)
     for form in forms:
         if form not in ("padded", "with_workspace"):
@@ -356,7 +294,7 @@ def draw_again(
 
 
 def name_of(kernels: Kernels) -> str | Kernels:
-    """The name of kernels, by which `load` finds them; kernels of one's own themselves."""
+    """The name of kernels, for `load`; a user's own kernels themselves."""
     return kernels.NAME if kernels.NAME in backends.NAMES else kernels
 
 

@@ -1,4 +1,4 @@
-"""Negative control: the first rows of a Walsh-Hadamard matrix in the place of random rows."""
+"""Negative control: the first rows of a Walsh-Hadamard matrix instead of random rows."""
 
 from dataclasses import dataclass
 from typing import ClassVar

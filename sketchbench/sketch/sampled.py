@@ -9,19 +9,15 @@ from sketchbench.sketch.operator import Sketch
 
 
 class Sampled(Sketch):
-    """T operators R = scale * S H D P: zero padding P from d to n, signs D, a transform H, b sampled rows S.
-
-    Applying R or Rᵀ to a vector costs O(n) and one transform.
+    """T operators R = scale * S H D P: zero padding P from d to n, signs D, a transform H, b sampled rows S. Applying R
+    or Rᵀ to a vector costs O(n) and one transform.
 
     Arguments:
-        kernels: backend of all arrays.
-        d: dimension of the vectors.
         n: length of the transform, >= d.
         rows: sampled rows of H, int32 (T, b) in [0, n), in any order, with or without repeats.
         scale: factor of all entries.
         signs: diagonal of D, int8 (T, d); None for D = I.
-        transform: H along the last axis of arrays (T or 1, N, n), which it may overwrite; None for H = I.
-        transpose: Hᵀ, likewise.
+        transform, transpose: H and Hᵀ along the last axis of arrays (T or 1, N, n), which they may overwrite; None: I.
     """
 
     def __init__(
@@ -57,7 +53,7 @@ class Sampled(Sketch):
         return self._formed("with_workspace", _workspace={})
 
     def sketch_sparse(self, *terms: tuple[Array, Array]) -> Array:
-        """As `Sketch.sketch_sparse`, without a dense vector beside the padded one."""
+        """Without a second dense vector."""
         values = terms[0][1]
         padded = self._empty("down", *self._axes(len(values)), values.dtype)
         lifted = [(self._lift_rows(at), self._lift_rows(entries)) for at, entries in terms]
@@ -75,7 +71,6 @@ class Sampled(Sketch):
         return self._with_rows(join([one._rows for one in every]), signs)
 
     def _with_rows(self, rows: Array, signs: Array | None) -> Sketch:
-        """The stack of operators with these sampled rows and signs."""
         return self._changed(operators=len(rows), _stack=len(rows), _rows=rows, _signs=signs)
 
     def _sketch(self, x: Array) -> Array:
@@ -128,7 +123,7 @@ class Sampled(Sketch):
 
 
 class SampledHadamard(Sampled):
-    """`Sampled` with the Walsh-Hadamard transform for H: neither padding is read nor unsampled rows written."""
+    """`Sampled` with the Walsh-Hadamard transform H, which neither reads padding nor writes unsampled rows."""
 
     def _sample(self, padded: Array) -> Array:
         return self.kernels.hadamard_collect(padded, self._rows, self._scale)
@@ -141,12 +136,8 @@ class SampledHadamard(Sampled):
 
 
 class ShuffledSamples(SampledHadamard):
-    """`SampledHadamard` whose rows come in an order of their own: kernels take them ascending, and entries are permuted
-    outside.
-
-    Arguments:
-        order: of row i the place among the sampled rows, ascending, int32 (T, b); the others as of `Sampled`.
-    """
+    """`SampledHadamard` with rows in any order: kernels take them ascending, and entries are permuted outside.
+    `order`: place of row i among the sampled rows in ascending order, int32 (T, b); others as in `Sampled`."""
 
     def __init__(self, *arguments: Any, order: Array) -> None:
         super().__init__(*arguments)

@@ -1,4 +1,4 @@
-"""Operators with a few signed nonzeros in every column, of hashing sketches."""
+"""Operators of hashing sketches, with a few signed nonzeros in every column."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,16 +11,8 @@ from sketchbench.sketch.operator import Sketch
 
 class Scattered(Sketch):
     """T operators R whose column j has the entries scale * signs[t, r, j] in the rows buckets[t, r, j], r = 0..s-1.
-
-    Entries in the same row add up. Applying R or Rᵀ to a vector costs O(s d).
-
-    Arguments:
-        kernels: backend of all arrays.
-        b: sketch size.
-        buckets: rows of the entries, int32 (T, s, d) in [0, b).
-        signs: int8 (T, s, d), 1 or -1; 0 leaves an entry out.
-        scale: factor of all entries.
-    """
+    Entries in the same row add up. Applying R or Rᵀ to a vector costs O(s d). Buckets are int32 (T, s, d) in [0, b),
+    signs int8 (T, s, d), 1 or -1; 0 leaves an entry out."""
 
     def __init__(self, kernels: Kernels, b: int, buckets: Array, signs: Array, scale: float = 1.0) -> None:
         super().__init__(buckets.shape[-1], b, kernels, buckets.shape[0])
@@ -36,7 +28,6 @@ class Scattered(Sketch):
         return self._with_matrix(join([one.buckets for one in matrices]), join([one.signs for one in matrices]))
 
     def _with_matrix(self, buckets: Array, signs: Array) -> Sketch:
-        """The stack of operators with these entries."""
         return self._changed(operators=len(buckets), _matrix=self.kernels.prepare(buckets, signs, self.b))
 
     def _sketch(self, x: Array) -> Array:
@@ -52,12 +43,12 @@ class Scattered(Sketch):
         return result if self._scale == 1.0 else result * result.dtype.type(self._scale**times)
 
     def median(self, y: Array, *, lower: bool = False) -> Array:
-        """The median of s estimates of every coordinate: y (..., b) -> (..., d).
+        """The median of s estimates of every coordinate: y (..., b) -> (..., d); raises as `desketch` does.
 
-        The estimates of x_j are sign * y[bucket] / scale, for its s nonzeros; one is exact where no other column with a
-        nonzero coordinate shares the bucket. For even s the median is the mean of the middle two, or their
-        `lower`. With `BlockSparseEmbedding` this is the decoding of a CountSketch with s rows. `desketch` is the mean
-        of the same estimates where scale = s^-1/2, and raises the same errors.
+        The estimates of x_j are sign * y[bucket] / scale, for its s nonzeros; an estimate is exact if no other nonzero
+        coordinate shares the bucket. For even s the median is the mean of the middle two, or their `lower`. With
+        `BlockSparseEmbedding` this decodes a CountSketch with s rows. `desketch` is the mean of the same estimates if
+        scale = s^-1/2.
         """
         lifted = self.lift(y, self.b, "b", True)
         matrix, xp = self._matrix, self.kernels.xp

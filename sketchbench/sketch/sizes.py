@@ -1,4 +1,4 @@
-"""Sizes that are refused before anything is allocated: by name, with what is needed and what there is."""
+"""Checks of sizes before anything is allocated; their messages name the needed and the available size."""
 
 import os
 from contextlib import suppress
@@ -21,7 +21,7 @@ def require(condition: bool, message: str) -> None:
 
 
 def check_memory(kernels: Kernels, nbytes: int, what: str) -> None:
-    """Raise MemoryError where `what`, an array of so many bytes for these kernels, exceeds the memory that is free."""
+    """Raise MemoryError if `what`, an array of `nbytes` for these kernels, exceeds the free memory."""
     if nbytes > UNCHECKED and nbytes > (free := free_memory(kernels.NAME)):
         raise MemoryError(
             f"{what} takes {nbytes / 2**30:.3g} GiB, and {free / 2**30:.3g} GiB of memory are free for "
@@ -34,7 +34,7 @@ def free_memory(kernels: str) -> int:
     if kernels == "cupy":
         import cupy
 
-        return int(cupy.cuda.runtime.memGetInfo()[1])  # all of it: CuPy keeps some for itself, and refuses more
+        return int(cupy.cuda.runtime.memGetInfo()[1])  # all of it: CuPy keeps some for itself, and rejects more
     free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     with suppress(OSError, KeyError):  # Linux
         lines: Any = (line.split() for line in Path("/proc/meminfo").read_text().splitlines())

@@ -12,18 +12,12 @@ from sketchbench.sketch.scattered import Scattered
 
 @dataclass(frozen=True)
 class SparseEmbedding(Family):
-    """Sparse embedding I: s entries ±1/√s in every column, in different rows (song2023 Definition D.6).
+    """Sparse embedding I: s entries ±1/√s in every column, in different rows (song2023 Definition D.6). E[RᵀR] = I.
 
-    The s rows are a uniform sample without replacement, the signs are independent.
-
-    E[RᵀR] = I. The estimate gᵀRᵀRh of gᵀh has the variance (‖g‖²‖h‖² + (gᵀh)² - 2Σ g_i²h_i²)/b for every s
+    The s rows, 1 <= s <= b, are a uniform sample without replacement, the signs are independent; s = 1 is CountSketch.
+    The estimate gᵀRᵀRh of gᵀh has the variance (‖g‖²‖h‖² + (gᵀh)² - 2Σ g_i²h_i²)/b for every s
     (`theory.second_moment.hashed`), and E‖RᵀRh - h‖² = (d - 1)/b ‖h‖²; a larger s makes tails lighter. Sketching or
     desketching a vector costs O(s d).
-
-    Arguments:
-        d: dimension of the vectors, >= 1.
-        b: sketch size, >= 1.
-        s: number of nonzeros per column, 1 <= s <= b; s = 1 is CountSketch.
     """
 
     s: int = 4
@@ -41,20 +35,16 @@ class SparseEmbedding(Family):
 
 @dataclass(frozen=True)
 class BlockSparseEmbedding(Family):
-    """Sparse embedding II: s entries ±1/√s in every column, one in each of s blocks of b/s rows (song2023 Definition
-    D.7).
+    """Sparse embedding II: s entries ±1/√s in every column, one in each of s blocks (song2023 Definition D.7).
 
-    Blocks are CountSketches of b/s rows, so that medians over the blocks can be decoded (`CountSketchMedian`).
-    E[RᵀR] = I, and second moments and costs are those of `SparseEmbedding`.
+    Blocks are CountSketches of b/s rows, so medians over the blocks can be decoded (`CountSketchMedian`). b is a
+    multiple of s >= 1. E[RᵀR] = I, and second moments and costs are as for `SparseEmbedding`.
 
     Arguments:
-        d: dimension of the vectors, >= 1.
-        b: sketch size, a multiple of s.
-        s: number of blocks, and of nonzeros per column, 1 <= s <= b.
-        hashing: randomness of rows and signs, over all s d nonzeros. `full`: all independent. `polynomial`: rows
-            2-wise and signs 4-wise independent, which the second moments need. `logarithmic`: both
-            ⌈log₂(s d)⌉-wise independent, at least 4-wise. `rows`: as `polynomial`, with hash functions of its own for
-            each block, without which all blocks have the same collisions but for their place.
+        hashing: randomness of rows and signs, over all s d nonzeros. `full`: all independent. `polynomial`: rows 2-wise
+            and signs 4-wise independent, which the second moments need. `logarithmic`: both ⌈log₂(s d)⌉-wise
+            independent, at least 4-wise. `rows`: as `polynomial`, with separate hash functions for each block;
+            otherwise all blocks have the same collisions, at other places.
     """
 
     s: int = 4
@@ -62,10 +52,7 @@ class BlockSparseEmbedding(Family):
 
     def check(self) -> None:
         require(1 <= self.s <= self.b, f"s={self.s} nonzeros per column need 1 <= s <= b={self.b}")
-        require(
-            self.b % self.s == 0,
-            f"sketch size b={self.b} must be a multiple of the number of blocks s={self.s}",
-        )
+        require(self.b % self.s == 0, f"sketch size b={self.b} must be a multiple of the number of blocks s={self.s}")
         hashing.check_hashing(self.hashing, self.s * self.d, self.b // self.s)
 
     def _draw(self, draws: Draws) -> Scattered:

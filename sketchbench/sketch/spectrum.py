@@ -7,11 +7,8 @@ from sketchbench.sketch.operator import Sketch
 
 
 def singular_values(sketch: Sketch) -> NDArray[np.float64]:
-    """The singular values of Rᵀ in ascending order: (min(b, d),), or (T, min(b, d)) for a stack.
-
-    The first is γ₁, the last γ₂ = ‖R‖ of song2023 Theorem 7.8. It costs O(b d min(b, d)) for each operator, and the
-    memory of its matrix.
-    """
+    """The singular values of Rᵀ in ascending order: (min(b, d),), or (T, min(b, d)) for a stack. The first is γ₁, the
+    last γ₂ = ‖R‖ of song2023 Theorem 7.8. It costs O(b d min(b, d)) and the memory of its matrix for each operator."""
     R = sketch.kernels.to_numpy(sketch.materialize())
     return np.asarray(np.linalg.svd(R, compute_uv=False)[..., ::-1])
 

@@ -14,14 +14,10 @@ from sketchbench.sketch.sampled import Sampled, SampledHadamard, ShuffledSamples
 @dataclass(frozen=True)
 class SubsampledTransform(Family):
     """R = √(n/b) S H D P: zero padding P to length n, random signs D, an orthonormal transform H, b uniform rows S.
-
-    Base class of SRHT and SRCT; E[RᵀR] = I.
+    Base class of SRHT and SRCT; E[RᵀR] = I; b <= n, or any b with `replacement`.
 
     Arguments:
-        d: dimension of the vectors, >= 1.
-        b: sketch size, 1 <= b <= n; any b >= 1 with `replacement`.
-        replacement: whether rows are sampled independently, so that one may come twice; song2023 Definition D.3 samples
-            without replacement.
+        replacement: whether rows are sampled independently, with repeats; song2023 Definition D.3 has none.
         signs: False for D = I, the sensing matrix of tang2021 Proposition 1, for sparse vectors. E[RᵀR] = I holds, but
             the variance for a given vector may be much larger.
     """
@@ -52,11 +48,10 @@ class SubsampledTransform(Family):
         return self._made(draws, draws.kernels, self.d, self.n, self._rows(draws), scale, signs, *transforms)
 
     def _rows(self, draws: Draws) -> Array:
-        """The rows S of each operator, ascending where there are no repetitions: (T, b)."""
+        """The rows S of each operator, ascending if there are no repetitions: (T, b)."""
         return draws.integers(ROWS, self.b, self.n) if self.replacement else draws.subset(ROWS, self.b, self.n)
 
     def _made(self, draws: Draws, *arguments: Any) -> Sampled:
-        """The operators with these arguments of `Sampled`."""
         return Sampled(*arguments)
 
 
@@ -67,15 +62,8 @@ class SubsampledHadamard(SubsampledTransform):
     P pads vectors with zeros to length n, D has random signs, S samples b rows uniformly. E[RᵀR] = I. The estimate
     gᵀRᵀRh of gᵀh has the variance ρ (‖g‖²‖h‖² + (gᵀh)² - 2Σ g_i²h_i²)/b (`theory.second_moment.sampled_hadamard`), and
     E‖RᵀRh - h‖² = ρ (d - 1)/b ‖h‖², with ρ = (n - b)/(n - 1), or 1 with replacement. Sketching or desketching a vector
-    costs O(n log n).
-
-    Arguments:
-        d: dimension of the vectors, >= 1.
-        b: sketch size, 1 <= b <= n; any b >= 1 with `replacement`.
-        replacement: whether rows are sampled independently, so that one may come twice.
-        signs: False for D = I, the sensing matrix of tang2021 Proposition 1, for sparse vectors. E[RᵀR] = I holds, but
-            the variance for a given vector may be much larger.
-        pad: False refuses a d that is no power of two.
+    costs O(n log n). With `pad=False` a d that is not a power of two raises SizeError; other arguments as in
+    `SubsampledTransform`.
     """
 
     pad: bool = True
@@ -100,10 +88,10 @@ class SubsampledHadamard(SubsampledTransform):
 
 @dataclass(frozen=True)
 class ShuffledHadamard(SubsampledHadamard):
-    """`SubsampledHadamard` with its rows in a random order, which the key hides from who sees sketches without it."""
+    """`SubsampledHadamard` with its rows in a random order, hidden from anyone without the key."""
 
     def _made(self, draws: Draws, *arguments: Any) -> Sampled:
-        return ShuffledSamples(*arguments, order=draws.permutation(BUCKETS, self.b))  # a stream of its own
+        return ShuffledSamples(*arguments, order=draws.permutation(BUCKETS, self.b))  # a separate stream
 
 
 @dataclass(frozen=True)
@@ -111,16 +99,9 @@ class SubsampledCosine(SubsampledTransform):
     """SRCT: √(n/b) S H D P with the orthonormal cosine transform (DCT-II) H of length n = d; ours.
 
     D has random signs, S samples b rows uniformly. E[RᵀR] = I; the variance of gᵀRᵀRh is close to SRHT's, since entries
-    of H are not all of one size (`theory.second_moment.sampled_cosine`), and E‖RᵀRh - h‖² = (d/b - 1)‖h‖², or
-    (d - 1)/b ‖h‖² with replacement. Sketching or desketching a vector costs O(n log n).
-
-    Arguments:
-        d: dimension of the vectors, >= 1.
-        b: sketch size, 1 <= b <= n; any b >= 1 with `replacement`.
-        replacement: whether rows are sampled independently, so that one may come twice.
-        signs: False for D = I, a sensing matrix for sparse vectors; see `SubsampledHadamard`.
-        pad: whether to pad vectors with zeros to the next n whose only prime factors are 2, 3 and 5, for which the
-            transform is fast.
+    of H differ in size (`theory.second_moment.sampled_cosine`), and E‖RᵀRh - h‖² = (d/b - 1)‖h‖², or (d - 1)/b ‖h‖²
+    with replacement. Sketching or desketching a vector costs O(n log n). `pad` pads vectors with zeros to the next n
+    whose only prime factors are 2, 3 and 5, for a fast transform; other arguments as in `SubsampledTransform`.
     """
 
     pad: bool = False

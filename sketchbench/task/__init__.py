@@ -1,1 +1,1 @@
-"""Atomic tasks: a frozen dataclass of parameters each, whose `run` returns tidy rows."""
+"""Atomic tasks: each is a frozen dataclass of parameters, whose `run` returns tidy rows."""

@@ -1,4 +1,4 @@
-"""Tasks of independent trials, each of which may be a run of its own."""
+"""Tasks of independent trials, each of which may be a separate run."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -9,37 +9,29 @@ from sketchbench.base.course import Course, Unfinished
 from sketchbench.federated import checkpoint
 from sketchbench.measure.row import Row
 
-Values = dict[str, Any]  # the values of a trial by name, of types that JSON has
+Values = dict[str, Any]  # the values of a trial by name, of JSON's types
 
 
 class Repeated(ABC):
     """A base class of tasks in two steps: trials, and rows from the values of all trials. The random numbers of a trial
-    depend on its own number alone, so that one run can make all trials, or each trial a run of its own.
-
-    A subclass is a dataclass with the fields `trials`, the number of trials, and `course`.
-    """
+    depend on its own number alone, so that one run can make all trials, or each trial can be a separate run. A subclass
+    is a dataclass with the fields `trials`, the number of trials, and `course`."""
 
     trials: int
     course: Course
 
     @abstractmethod
     def trial(self, number: int) -> Values:
-        """Make the trial with this number, from 0 on, and return its values.
-
-        Raises:
-            Unfinished: when the time limit of `course` has passed; the trial can go on from its checkpoint.
-        """
+        """Make the trial with this number, from 0 on, and return its values. Raises Unfinished when the time limit of
+        `course` has passed; the trial can resume from its checkpoint."""
 
     @abstractmethod
     def rows(self, values: Sequence[Values]) -> list[Row]:
         """The rows from the values of one trial or more, in the order of their numbers, without data or training."""
 
     def run(self) -> list[Row]:
-        """Make all trials, and return their rows. A folder of checkpoints keeps the values of finished trials.
-
-        Raises:
-            Unfinished: when the time limit of `course` has passed; at least a part of a trial has been made by then.
-        """
+        """Make all trials, and return their rows. A folder of checkpoints keeps the values of finished trials. Raises
+        Unfinished when the time limit of `course` has passed; at least a part of a trial is made by then."""
         values: list[Values] = []
         worked = False
         for number in range(self.trials):

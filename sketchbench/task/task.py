@@ -7,8 +7,7 @@ from sketchbench.measure.row import Row
 
 @runtime_checkable
 class Task(Protocol):
-    """A frozen dataclass of parameters with a method that measures. Each task has a module here, and a config of the
-    same name in conf/task.
+    """A frozen dataclass of parameters with a method that measures; it has a module here, and a config in conf/task.
 
     Its fields are the parameters that the config sets, and any of these, by name: `kernels` (the backend), `seed` (the
     root of all randomness), `course` (the time limit and checkpoints), `family` and `known` (the sketch, and the
@@ -19,10 +18,7 @@ class Task(Protocol):
     """
 
     def run(self) -> list[Row]:
-        """Measure.
-
-        Returns:
-            The rows that the class's documentation lists, the same for the same parameters, code and backend.
+        """Measure; return the rows that the class documents, the same for the same parameters, code and backend.
 
         Raises:
             ValueError: for parameters that don't fit each other, or the sketch; the message names them.

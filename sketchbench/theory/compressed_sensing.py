@@ -8,12 +8,7 @@ from sketchbench.base.parameters import Checked, Count, NonNegative, Positive, P
 
 
 class SensingConstants(NamedTuple):
-    """Constants of a recovery (tang2021 Lemma 2).
-
-    Attributes:
-        tail: C_s, factor of the norms of x - x^[k].
-        noise: C_n, factor of the norm of the noise.
-    """
+    """Constants of a recovery (tang2021 Lemma 2): C_s and C_n, factors of the norms of x - x^[k] and of the noise."""
 
     tail: float
     noise: float
@@ -21,7 +16,7 @@ class SensingConstants(NamedTuple):
 
 @checked
 def orthogonal_constants(k: Count, d: Count) -> SensingConstants:
-    """The constants of Lemma 2 for an orthogonal d × d matrix Φ, where FIHT returns H_k(x + v) with v = Φᵀw.
+    """The constants of Lemma 2 for an orthogonal d × d matrix Φ. Here FIHT returns H_k(x + v) with v = Φᵀw.
 
     H_k keeps the k entries of largest magnitude. With S the places of x^[k], ‖H_k(x + v) - x - v‖ is at most the norm
     of x + v outside S. So the error is at most ‖x - x^[k]‖ + ‖v outside S‖ + ‖v‖; for k = d it is ‖v‖.
@@ -35,7 +30,8 @@ def orthogonal_constants(k: Count, d: Count) -> SensingConstants:
 
 @dataclass(frozen=True, kw_only=True)
 class SensingSetting(Checked):
-    """The constants of Theorem 1, which come from problem and recovery, never from a run; and the theorem's bounds.
+    """The constants of Theorem 1, from problem and recovery, never from a run; and the theorem's bounds. Raises
+    ValueError for fewer rounds than the theorem needs.
 
     Arguments:
         smoothness: L of f.
@@ -47,10 +43,7 @@ class SensingSetting(Checked):
         tail, noise: C_s and C_n of the recovery (Lemma 2).
         gamma: γ of condition (7).
         rounds: T.
-        dropped: energy that the printed bound leaves out beside G² in its terms of 1/√T; see `with_channel_noise`.
-
-    Raises:
-        ValueError: for fewer rounds than the theorem needs.
+        dropped: energy missing next to G² in the printed bound's terms of 1/√T; see `with_channel_noise`.
     """
 
     smoothness: Positive
@@ -81,7 +74,6 @@ class SensingSetting(Checked):
 
     @property
     def _error_energy(self) -> float:
-        """γ(1 + γ)/(1 - γ)² G² + 2(C_n + √(Q/d))² σ²/(1 - γ)."""
         channel = 2 * (self.noise + self.share**0.5) ** 2 * self.channel_energy
         return self._memory_factor * self.noise_energy + channel / (1 - self.gamma)
 
@@ -108,10 +100,8 @@ class SensingSetting(Checked):
 
     @property
     def with_channel_noise(self) -> "SensingSetting":
-        """The corrected setting, with (Q/d)σ² beside G² in the terms of 1/√T, for channel noise of mean 0.
-
-        The step of x̃ in the proof, -ηg(t), lacks (ηQ/d)Φᵀw(t), whose squared norm is η²(Q/d)‖w(t)‖².
-        """
+        """The corrected setting, with (Q/d)σ² added to G² in the terms of 1/√T, for channel noise of mean 0. The
+        proof's step of x̃, -ηg(t), lacks (ηQ/d)Φᵀw(t), whose squared norm is η²(Q/d)‖w(t)‖²."""
         return replace(self, dropped=self.share * self.channel_energy)
 
     @property
@@ -124,7 +114,7 @@ class SensingSetting(Checked):
 
 @checked
 def sparsity_limit(k: Count, d: Count, tail: NonNegative, gamma: Probability) -> float:
-    """The largest sparsity sp(p(t)) that condition (7) allows, for a recovery of k entries with tail constant C_s."""
+    """The largest sparsity sp(p(t)) under condition (7), for a recovery of k entries with tail constant C_s."""
     _check_sparsity(k, d)
     return gamma * 2 * k / d / (1 + tail * (3 - 2 * k / d)) ** 2
 
@@ -136,8 +126,8 @@ def _check_sparsity(k: int, d: int) -> None:
 
 @checked
 def feedback_limit(share: Share) -> float:
-    """The largest memory of error feedback over the largest message, with a compressor that takes this share of the
-    energy of all that it is given, 0 < share <= 1: with q² = 1 - share, ‖ε(t)‖ <= q (‖ε(t - 1)‖ + ‖message‖), so that
-    it is q/(1 - q), nearly 2/share. The share of the K largest of d entries is K/d or more. Ours."""
+    """The largest norm of error feedback's memory over the largest norm of a message: q/(1 - q) with q² = 1 - share,
+    nearly 2/share. The compressor takes this share of the energy of its input, 0 < share <= 1, so ‖ε(t)‖ <= q (‖ε(t -
+    1)‖ + ‖message‖). For the K largest of d entries the share is at least K/d. Ours."""
     q = math.sqrt(1 - share)
     return q / (1 - q)

@@ -1,8 +1,6 @@
-"""Step sizes and bounds of the theorems about iterative sketching (song2023 Appendices E, F and G).
-
-α = a d/b is the sketch's variance parameter, a its embedding constant: E‖RᵀRh‖² ≤ (1 + α)‖h‖². Functions depend on
-constants of objective and sketch only, never on measurements.
-"""
+"""Step sizes and bounds of the theorems about iterative sketching (song2023 Appendices E, F and G). α = a d/b is the
+sketch's variance parameter, a its embedding constant: E‖RᵀRh‖² ≤ (1 + α)‖h‖². Functions depend on constants of
+objective and sketch only, never on measurements."""
 
 import functools
 import math
@@ -17,8 +15,8 @@ from numpy.typing import NDArray
 from sketchbench.base.parameters import Checked, Count, NonNegative, Positive, checked
 from sketchbench.measure.numbers import Naturals
 
-# The constant in the O(·) of rounds in song2023 Corollaries 5.2 and 5.4: by the theorems f - f* falls like (1 - μη)^t,
-# and gradient descent without sketches may need half as many rounds, with (1 - μη)^2t.
+# The constant in the O(·) of rounds in song2023 Corollaries 5.2 and 5.4: in the theorems f - f* falls like (1 - μη)^t;
+# gradient descent without sketches, with (1 - μη)^2t, may need half as many rounds.
 ROUNDS_FACTOR = 2.0
 
 Bounds = NDArray[np.float64]
@@ -33,14 +31,14 @@ class Convexity(Enum):
     STRONG = "a strongly convex objective, μ > 0"
 
     def holds(self, convexity: float) -> bool:
-        """Whether an objective with this μ meets the requirement."""
+        """Return whether an objective with this μ meets the requirement."""
         if self is Convexity.STRONG:
             return convexity > 0
         return self is Convexity.NONE or convexity >= 0
 
 
 def _check_unbounded(name: str, value: Any) -> None:
-    """Raise unless a value is a number, where -inf as a convexity and inf as a bound mean that there is none."""
+    """Raise unless a value is a number; a convexity may be -inf and a bound inf."""
     if isinstance(value, bool) or not isinstance(value, float | int):
         raise TypeError(f"{name}={value!r} must be a number")
     if not (value < math.inf if name == "convexity" else value >= 0):
@@ -77,10 +75,10 @@ class Theorem:
     """A theorem about iterative sketching.
 
     Arguments:
-        place: number in song2023, by which configs choose it.
-        measured: the bounded quantity. `excess`: f(w^t) - f*. `average_excess`: f(w̄) - f* for the mean w̄ of all
-            weights at which gradients were taken. `squared_gradient`: the mean of ‖∇f‖² over rounds 1..t, which is at
-            least the smallest ‖∇f‖².
+        place: number in song2023; configs choose the theorem by it.
+        measured: bounded quantity. `excess`: f(w^t) - f*. `average_excess`: f(w̄) - f* for the mean w̄ of all weights
+            at which gradients were taken. `squared_gradient`: mean of ‖∇f‖² over rounds 1..t, at least the smallest
+            ‖∇f‖².
         needs: requirement on the objective's convexity.
         rate: function of the constants that returns the largest allowed step size η.
         bound: function of the constants, η and numbers of rounds t that returns the bound at each t.
@@ -179,11 +177,8 @@ def _not_convex_local_corrected(p: Assumptions, eta: Positive, t: Naturals) -> B
 
 @checked
 def noisy_strongly_convex(p: Assumptions, eta: Positive, t: Naturals, variance: NonNegative) -> Bounds:
-    """The bound of Theorem E.1 for unbiased stochastic gradients with variance E‖noise‖²; ours.
-
-    E‖RᵀR(∇f + noise)‖² <= (1 + α)(‖∇f‖² + variance) adds (1 + α) L η² variance / 2 in each round, at the same step
-    sizes, and (1 + α) L η variance / (2 μ) in the limit.
-    """
+    """The bound of Theorem E.1 for unbiased stochastic gradients of variance E‖noise‖²; ours. E‖RᵀR(∇f + noise)‖² <=
+    (1 + α)(‖∇f‖² + variance) adds (1 + α) L η² variance / 2 a round, and (1 + α) L η variance / (2 μ) in the limit."""
     return np.asarray(_strongly_convex(p, eta, t) + noise_floor(p, eta, t, variance))
 
 

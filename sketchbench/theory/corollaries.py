@@ -1,5 +1,4 @@
-"""Step sizes and rounds by which song2023 Theorems F.10 (Corollary 5.2) and F.8 (Corollary 5.4) reach a target ε; and
-Lemma G.1."""
+"""Step sizes and rounds to a target ε in song2023 Theorems F.10 (Corollary 5.2), F.8 (Corollary 5.4); Lemma G.1."""
 
 import math
 from collections.abc import Callable
@@ -10,7 +9,7 @@ from sketchbench.theory.convergence import THEOREMS, Assumptions
 
 
 def threshold(p: Assumptions) -> float:
-    """σ²/(16(1 + α)²μ), the smallest ε to which convergence is linear in spite of heterogeneity."""
+    """σ²/(16(1 + α)²μ), the smallest ε down to which convergence is linear in spite of heterogeneity."""
     THEOREMS["F.9"].check(p.convexity)
     return p.heterogeneity / (16 * (1 + p.alpha) ** 2 * p.convexity)
 
@@ -28,7 +27,7 @@ def step(p: Assumptions, target: Positive) -> float:
 
 @checked
 def rounds(p: Assumptions, target: Positive) -> int:
-    """The rounds for a target ε with `step`: log(L‖w⁰ - w*‖²/ε)/(μη), rounded up; 1 where the start is within ε."""
+    """The rounds for a target ε with `step`: log(L‖w⁰ - w*‖²/ε)/(μη), rounded up; 1 if the start is within ε."""
     eta, start = step(p, target), p.smoothness * p.squared_distance
     return max(1, math.ceil(math.log(start / target) / (p.convexity * eta))) if start > target else 1
 
@@ -55,16 +54,15 @@ def convex_rounds(p: Assumptions, target: Positive) -> int:
 
 
 class Corollary(NamedTuple):
-    """What a theorem about communication prescribes for a target ε.
+    """The prescriptions of a theorem about communication for a target ε.
 
     Attributes:
-        bound: the place of the theorem whose bound it is derived from.
-        average: whether that is about the mean of all weights.
-        unsketched: the place of the theorem for one local step, with whose step size training without sketches is
-            compared.
-        threshold: a function of the constants, the ε at which the regime changes.
-        step: a function of the constants and ε, the step size η.
-        rounds: likewise, the number T of rounds.
+        bound: place of the theorem whose bound it is derived from.
+        average: whether that bound is about the mean of all weights.
+        unsketched: place of the theorem for one local step, which gives the step size without sketches.
+        threshold: function of the constants, the ε at which the regime changes.
+        step: function of the constants and ε, the step size η.
+        rounds: function of the constants and ε, the number T of rounds.
     """
 
     bound: str
@@ -83,15 +81,8 @@ COROLLARIES = {
 
 @checked
 def most_change(p: Assumptions, eta: Positive, squared_gradient: NonNegative, *, printed: bool) -> float:
-    """Lemma G.1: the upper bound of E f(w^{t+1}) - f(w^t) given w^t, with η_global = 1.
-
-    Arguments:
-        p: constants of objective and sketch.
-        eta: η_local.
-        squared_gradient: ‖∇f(w^t)‖².
-        printed: True for a descent of η_global ‖∇f(w^t)‖², as printed; False for ηK‖∇f(w^t)‖², which follows from the
-            lemma's first line.
-    """
+    """Lemma G.1: the upper bound of E f(w^{t+1}) - f(w^t) given w^t, with η_global = 1 and `eta` = η_local. With
+    `printed`, the descent is η_global ‖∇f(w^t)‖², as printed; else ηK‖∇f(w^t)‖², from the lemma's first line."""
     if not math.isfinite(p.gradient_bound):
         raise ValueError("Lemma G.1 needs bounded gradients, and gradient_bound is inf; choose another objective")
     descent = squared_gradient if printed else eta * p.local_steps * squared_gradient

@@ -1,8 +1,8 @@
-"""Gradient descent on semi-strongly convex losses (song2023 Appendix K, with p = 1/2), and two such losses; and descent
-with momentum by sketched gradients (§8).
+"""Gradient descent on semi-strongly convex losses (song2023 Appendix K, p = 1/2), with two such losses; descent with
+momentum by sketched gradients (§8).
 
-(c, d, p)-semi-strongly convex: L(x) >= L(y) + ⟨∇L(y), x - y⟩ + d‖x - y‖² - c‖x - y‖^(2-2p) L(y)^p (Definition K.1). An
-(α, β, p)-semi-Lipschitz gradient: ‖∇L(x) - ∇L(y)‖² <= β²‖x - y‖² + α²‖x - y‖^(2-2p) L(x)^p (Definition I.5). (θ₁,
+(c, d, p)-semi-strongly convex: L(x) >= L(y) + ⟨∇L(y), x - y⟩ + d‖x - y‖² - c‖x - y‖^(2-2p) L(y)^p (Definition K.1). (α,
+β, p)-semi-Lipschitz gradient: ‖∇L(x) - ∇L(y)‖² <= β²‖x - y‖² + α²‖x - y‖^(2-2p) L(x)^p (Definition I.5). (θ₁,
 θ₂)-non-critical: θ₁²L <= ‖∇L‖² <= θ₂²L (Definition I.6).
 """
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sketchbench.base.parameters import Checked, NonNegative, Positive, checked
 
 Numbers = NDArray[np.float64]
-HEIGHT, FREQUENCY = 0.05, 60.0  # of the ripples, whose product exceeds 2: the loss is not convex
+HEIGHT, FREQUENCY = 0.05, 60.0  # of the ripples; their product exceeds 2, so the loss is not convex
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class DescentConstants(Checked):
         return 2 * (self.d - self.c / self.theta_1**2 * self.zeta - self.c)
 
     def smooth(self) -> "DescentConstants":
-        """The same with c = α = 0: strongly convex, with a Lipschitz gradient."""
+        """The same constants with c = α = 0: strongly convex, with a Lipschitz gradient."""
         return replace(self, c=0.0, alpha=0.0)
 
 
@@ -76,7 +76,7 @@ class Loss(Protocol):
 
     @property
     def constants(self) -> DescentConstants:
-        """The constants with which it fulfils the definitions."""
+        """The constants with which the loss fulfils the definitions."""
 
     def move(self, x: Numbers, eta: float) -> Numbers:
         """η∇L at x, (..., d): of the same shape."""
@@ -90,20 +90,17 @@ class Ellipsoid(Checked):
 
     @property
     def constants(self) -> DescentConstants:
-        """Those of the extreme eigenvalues λ and Λ: d = λ, β = 2Λ, θ₁ = 2√λ and θ₂ = 2√Λ."""
+        """The constants for the extreme eigenvalues λ and Λ: d = λ, β = 2Λ, θ₁ = 2√λ and θ₂ = 2√Λ."""
         return DescentConstants(0.0, 1.0, 0.0, 2 * self.condition, 2.0, 2 * self.condition**0.5)
 
     def move(self, x: Numbers, eta: float) -> Numbers:
-        """η∇L at x, (..., d)."""
         return np.asarray(eta * 2 * np.linspace(1.0, self.condition, x.shape[-1]) * x)
 
 
 class Rippled:
-    """L(x) = Σ x_i² + r(x_i), r(u) = (h/k)(1 - cos k(|u| - 1)) beyond |u| = 1 and 0 within, h = 0.05 and k = 60.
-
-    r'' = hk cos k(|u| - 1) is between -3 and 3, so that L'' is negative at places, and above β at others: L is neither
-    convex, nor is its gradient β-Lipschitz. The constants of a single entry are those of the sum, by Cauchy-Schwarz.
-    """
+    """L(x) = Σ x_i² + r(x_i), r(u) = (h/k)(1 - cos k(|u| - 1)) beyond |u| = 1 and 0 within, h = 0.05 and k = 60. r'' =
+    hk cos k(|u| - 1) is between -3 and 3, so L'' is negative at some places and above β at others: L is not convex, and
+    its gradient not β-Lipschitz. By Cauchy-Schwarz, a single entry's constants are the sum's."""
 
     constants = DescentConstants(c=0.0625, d=1.0, alpha=0.75, beta=2.05, theta_1=1.94, theta_2=2.05)
 
@@ -113,13 +110,12 @@ class Rippled:
         return np.asarray((x**2 + HEIGHT / FREQUENCY * (1 - np.cos(FREQUENCY * beyond))).sum(axis=-1))
 
     def move(self, x: Numbers, eta: float) -> Numbers:
-        """η∇L at x, (..., d)."""
         beyond = np.maximum(abs(x) - 1, 0.0)
         return np.asarray(eta * (2 * x + HEIGHT * np.sign(x) * np.sin(FREQUENCY * beyond)))
 
     def excess(self, x: Numbers, y: Numbers, constants: DescentConstants) -> Numbers:
-        """By how much the pairs x, y, each (..., d), exceed what the constants allow, as a ratio: (...), the largest of
-        the three definitions; at most 1 where all are fulfilled."""
+        """The largest ratio (...) of pairs x, y (..., d) to the constants' limits in the three definitions; <= 1 if
+        met."""
         c, at_x, at_y = constants, self.value(x), self.value(y)
         slope, other, apart = self.move(x, 1.0), self.move(y, 1.0), x - y
         distance = np.linalg.norm(apart, axis=-1)
@@ -134,11 +130,9 @@ class Rippled:
 
 @checked
 def with_momentum(momentum: NonNegative, eta: Positive, alpha: NonNegative) -> float:
-    """The factor by which E‖w‖² falls in a round, in the long run, on f = ½‖w‖² with momentum m.
-
-    A round is v ← m v + RᵀRw, w ← w - ηv. Exact, as the linear map of E‖w‖², E⟨w, v⟩ and E‖v‖² by a fresh R with E
-    RᵀR = I and E‖RᵀRw‖² = (1 + α)‖w‖²; 1 and more means that it does not converge.
-    """
+    """The factor by which E‖w‖² falls in a round, in the long run, on f = ½‖w‖² with momentum m; from 1 on it diverges.
+    A round is v ← m v + RᵀRw, w ← w - ηv. The factor is exact, from the linear map of E‖w‖², E⟨w, v⟩ and E‖v‖² by a
+    fresh R with E RᵀR = I and E‖RᵀRw‖² = (1 + α)‖w‖²."""
     v = np.array([1 + alpha, 2 * momentum, momentum**2])
     product = np.array([1.0, momentum, 0.0]) - eta * v
     w = np.array([1 - 2 * eta, -2 * eta * momentum, 0.0]) + eta**2 * v

@@ -13,7 +13,7 @@ from sketchbench.measure.numbers import Finite, Matrix
 def unreachable_share(before: Matrix, after: Matrix, update: Matrix) -> float:
     """The share of an update's energy that a client cannot express by two broadcasts (zhang2021 Remark 1).
 
-    It is min ‖before Z₁ - after Z₂ - update‖² / ‖update‖² over Z₁ and Z₂: the part of Δ outside of the span of the 2s
+    It is min ‖before Z₁ - after Z₂ - update‖² / ‖update‖² over Z₁ and Z₂: the part of Δ outside the span of the 2s
     columns. For generic weights with d_out <= 2s that span is all of R^d_out, and the share is 0. By singular value
     decomposition, O(d_out² s + d_out s d_in).
 
@@ -27,10 +27,10 @@ def unreachable_share(before: Matrix, after: Matrix, update: Matrix) -> float:
     """
     if not len(before) == len(after) == len(update):
         raise ValueError(
-            f"before, after and update have {len(before)}, {len(after)} and {len(update)} rows, not as many"
+            f"before, after and update have {len(before)}, {len(after)} and {len(update)} rows, which must be equal"
         )
     if not update.any():
-        raise ValueError("the update is 0, and has no energy of which there is a share")
+        raise ValueError("the update is zero, so its energy share is undefined")
     left, values, _ = np.linalg.svd(np.hstack([before, -after]), full_matrices=False)
     span = left[:, values > 1e-10 * values.max()]
     rest = update - span @ (span.T @ update)
@@ -39,17 +39,9 @@ def unreachable_share(before: Matrix, after: Matrix, update: Matrix) -> float:
 
 @checked
 def penalty(features: Matrix, weights: Finite, second_moment: Callable[..., Any], *, size: Count) -> float:
-    """The mean increase of a linear model's squared loss Σ (x_jᵀw - y_j)²/2n by an unbiased sketch S of its inputs.
-
-    It is half the mean variance of x_jᵀSSᵀw, whatever the labels y are (zhang2021 Eq. (5) minus Eq. (4), for this loss;
-    ours).
-
-    Arguments:
-        features: rows x_j, (n, d).
-        weights: w, (d,).
-        second_moment: function of (g, h, b=size), as in `theory.second_moment`.
-        size: sketch size.
-    """
+    """The mean increase of a linear model's squared loss Σ (x_jᵀw - y_j)²/2n by an unbiased sketch S of its inputs:
+    half the mean variance of x_jᵀSSᵀw, for any labels y (zhang2021 Eq. (5) minus Eq. (4), for this loss; ours).
+    Features are rows x_j, (n, d), weights w, (d,); `second_moment` is one of `theory.second_moment`."""
     _check_weights(features, weights)
     plain = features @ weights
     moments = second_moment(features, np.broadcast_to(weights, features.shape), b=size)
@@ -58,10 +50,8 @@ def penalty(features: Matrix, weights: Finite, second_moment: Callable[..., Any]
 
 @checked
 def dropout_penalty(features: Matrix, weights: Finite, *, kept: Share) -> float:
-    """The mean increase of the loss of `penalty` by dropout: (1 - kept)/kept · Σ_i w_i² mean_j(x_ji²)/2.
-
-    Dropout keeps each feature with probability `kept`, independently, and scales it by 1/kept (Wager, Wang and Liang
-    2013).
+    """The mean increase of the loss of `penalty` by dropout: (1 - kept)/kept · Σ_i w_i² mean_j(x_ji²)/2. Dropout keeps
+    each feature with probability `kept`, independently, scaled by 1/kept (Wager, Wang and Liang 2013).
 
     >>> dropout_penalty(np.array([[2.0, 0.0]]), np.array([1.0, 5.0]), kept=0.5)
     2.0

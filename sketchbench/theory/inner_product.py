@@ -1,9 +1,7 @@
 """Upper bounds, with failure probability δ, of the largest inner product max |⟨R_i, R_j⟩| of two columns of a sketch.
-
 Functions take δ (`delta`), the dimension d (n in the paper) and the sketch size b, and return a threshold. `printed`
-thresholds are stated by the lemmas, with the constant 1; `derived` thresholds follow from the lemmas' own proofs before
-the last step, where the union bound over all pairs costs log n².
-"""
+thresholds are the lemmas', with the constant 1. `derived` thresholds follow from the proofs before their last step; the
+union bound over all pairs costs log n²."""
 
 import math
 
@@ -12,7 +10,7 @@ from sketchbench.base.parameters import Count, Probability, checked
 
 @checked
 def printed(delta: Probability, *, d: Count, b: Count) -> float:
-    """√(log(n/δ))/√b (song2023 Lemmas D.18, D.19, D.20), which is too small; see the `derived` ones."""
+    """√(log(n/δ))/√b (song2023 Lemmas D.18, D.19, D.20): too small; see the `derived` thresholds."""
     return math.sqrt(math.log(d / delta) / b)
 
 

@@ -1,9 +1,7 @@
 """Attacks by gradient matching: constants, rates, and singular values of sketches (song2023 §7, Appendices I-M).
-
 F(w, x) is a loss with d weights w and an input x of m entries, G(x) = ∇_wF its gradient, and Φ(x) = ∇_x∇_wF its
 pseudo-Hessian, (m, d). An attacker who sees R G(x*) minimises L(x) = ‖R G(x) - R G(x*)‖². Semi-smoothness has p = 1/2
-everywhere. Functions of arrays of constants work entry by entry.
-"""
+everywhere. Functions of arrays of constants work entry by entry."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,13 +17,8 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class LeakageConstants:
-    """Constants of the loss at a point, and of the sketch.
-
-    Attributes:
-        theta_1, theta_2: θ₁ <= θ₂, extreme singular values of Φ.
-        lipschitz: β, Lipschitz constant of G: the largest θ₂ over all x.
-        gamma_1, gamma_2: γ₁ <= γ₂, extreme singular values of Rᵀ. τ, the Lipschitz constant of R, is γ₂.
-    """
+    """Constants of the loss at a point, and of the sketch: θ₁ <= θ₂, the extreme singular values of Φ; β (`lipschitz`),
+    the Lipschitz constant of G, the largest θ₂ over all x; γ₁ <= γ₂ = τ, the extreme singular values of Rᵀ."""
 
     theta_1: Numbers
     theta_2: Numbers
@@ -43,15 +36,8 @@ class LeakageConstants:
 
 @dataclass(frozen=True)
 class ExpectedSpectrum:
-    """Means over draws of the singular values of Rᵀ.
-
-    Attributes:
-        largest: E‖R‖, or an upper bound.
-        smallest: E γ₁, or a lower bound.
-        rank: mean rank.
-        deficient: probability of a rank below b.
-        exact: whether `largest` and `smallest` are means, not bounds.
-    """
+    """Means over draws of the singular values of Rᵀ: `largest`, E‖R‖, and `smallest`, E γ₁, which are upper and lower
+    bounds unless `exact`; the mean `rank`; and the probability `deficient` of a rank below b."""
 
     largest: float
     smallest: float
@@ -69,7 +55,7 @@ def semi_smoothness_printed(c: LeakageConstants) -> tuple[Numbers, Numbers]:
 
 
 def semi_smoothness(c: LeakageConstants) -> tuple[Numbers, Numbers]:
-    """(a, b) of semi-smoothness with b = τ²β², which the proof of Lemma J.4 shows."""
+    """(a, b) of semi-smoothness with b = τ²β², as the proof of Lemma J.4 shows."""
     a, b = semi_smoothness_printed(c)
     return a, b * c.lipschitz
 
@@ -87,10 +73,8 @@ def non_critical(c: LeakageConstants) -> tuple[Numbers, Numbers]:
 
 @checked
 def condition_7_5(low: Positives, high: Positives, a: NonNegatives) -> Numbers:
-    """a θ₂/θ₁² for the non-critical constants θ₁ (`low`) and θ₂ (`high`); Theorem 7.5 requires it to be below 1.
-
-    With the constants of Theorem 7.4 it is 2(β + θ₂)θ₂/θ₁² >= 4, since β >= θ₂ >= θ₁; with doubled θ it is >= 2.
-    """
+    """a θ₂/θ₁² for the non-critical constants θ₁ (`low`) and θ₂ (`high`); Theorem 7.5 needs it below 1. With the
+    constants of Theorem 7.4 it is 2(β + θ₂)θ₂/θ₁² >= 4, since β >= θ₂ >= θ₁; with doubled θ it is >= 2."""
     return np.asarray(a * high / low**2)
 
 
@@ -123,11 +107,7 @@ def orthogonal_spectrum(*, d: Count, b: Count) -> ExpectedSpectrum:
 
 @checked
 def hadamard_spectrum(*, d: Count, b: Count) -> ExpectedSpectrum:
-    """For SRHT without padding, with rows sampled without replacement: all singular values are √(d/b).
-
-    Raises:
-        ValueError: for a d that needs padding.
-    """
+    """For SRHT with rows without replacement: all singular values are √(d/b). ValueError for a d that needs padding."""
     if d & (d - 1):
         raise ValueError(f"d={d} must be a power of two: with padding, rows of an SRHT are not orthogonal")
     return orthogonal_spectrum(d=d, b=b)
@@ -135,9 +115,8 @@ def hadamard_spectrum(*, d: Count, b: Count) -> ExpectedSpectrum:
 
 @checked
 def count_sketch_spectrum(*, d: Count, b: Count) -> ExpectedSpectrum:
-    """For CountSketch, whose R Rᵀ is diagonal with the numbers of columns in the b buckets.
-
-    Exact, from the distributions of the fullest and the emptiest bucket. O(d² log b) for each likely size of these.
+    """For CountSketch, exact: R Rᵀ is diagonal with the numbers of columns in the b buckets. O(d² log b) for each
+    likely size of the fullest and the emptiest bucket, whose distributions it uses.
 
     >>> spectrum = count_sketch_spectrum(d=2, b=2)  # the two columns meet with probability 1/2
     >>> round(spectrum.deficient, 9), round(spectrum.rank, 9), round(spectrum.smallest, 9)
@@ -163,10 +142,7 @@ def _check_rows(d: int, b: int) -> None:
 
 
 def _all_within(low: int, high: int, d: int, b: int) -> float:
-    """The probability that each of b buckets has between `low` and `high` of d columns.
-
-    Sizes are multinomial: independent Poisson numbers, given that their sum is d.
-    """
+    """The probability that each of b buckets has `low` to `high` of d columns: Poisson numbers, given their sum d."""
     counts = np.arange(d + 1)
     weights = _poisson(counts, d / b) * ((counts >= low) & (counts <= high))
     power, base, left = np.eye(1, d + 1)[0], weights, b
@@ -178,7 +154,6 @@ def _all_within(low: int, high: int, d: int, b: int) -> float:
 
 
 def _poisson(counts: NDArray[np.int64], mean: float) -> Numbers:
-    """Poisson probabilities of counts."""
     from scipy import special  # 0.2 s that every run would pay
 
     return np.asarray(np.exp(counts * np.log(mean) - mean - special.gammaln(counts + 1)))

@@ -1,7 +1,4 @@
-"""Bounds of song2023 Lemmas F.3-F.6 on local steps.
-
-Functions take `ClientAverages`, whose entries are numbers or arrays of one shape, and return the same.
-"""
+"""Bounds of song2023 Lemmas F.3-F.6 on local steps, for `ClientAverages` of numbers or of arrays of one shape."""
 
 import math
 from collections.abc import Sequence
@@ -15,15 +12,8 @@ Numbers = Any  # float64 arrays of the kernels' kind, or floats
 
 
 class ClientAverages(NamedTuple):
-    """Averages over the clients at one local step; ū is the mean of their weights u_c, ḡ the mean of ∇f_c(u_c).
-
-    Arguments:
-        spread: V, the mean of ‖u_c - ū‖².
-        squared_gradient: ‖ḡ‖².
-        excess: f(ū) - f*.
-        squared_distance: ‖ū - w*‖².
-        progress: (ū - w*)ᵀḡ.
-    """
+    """Averages over the clients at one local step; ū is the mean of their weights u_c, ḡ the mean of ∇f_c(u_c): V
+    (`spread`), the mean of ‖u_c - ū‖²; ‖ḡ‖²; f(ū) - f* (`excess`); ‖ū - w*‖²; and (ū - w*)ᵀḡ (`progress`)."""
 
     spread: Numbers
     squared_gradient: Numbers
@@ -33,10 +23,9 @@ class ClientAverages(NamedTuple):
 
 
 def _check(*path: ClientAverages, eta: float = 1.0) -> None:
-    """Raise ValueError unless there are averages, all finite and none negative that can't be, and η > 0; TypeError for
-    an η that is no number."""
+    """Raise ValueError unless averages are finite, >= 0 if they must be, and η > 0; TypeError for another type of η."""
     if not path:
-        raise ValueError("the path of local steps is empty, and must have one at least")
+        raise ValueError("the path of local steps is empty; give at least one step")
     if isinstance(eta, bool):
         raise TypeError(f"eta={eta} must be a number")
     if not 0 < eta < math.inf:
@@ -44,7 +33,7 @@ def _check(*path: ClientAverages, eta: float = 1.0) -> None:
     for at in path:
         for name, value in at._asdict().items():
             if not (np.all(abs(value) < math.inf) and (name in ("excess", "progress") or np.all(value >= 0))):
-                raise ValueError(f"{name} of a local step must be finite, and >= 0 where it is a square; it is {value}")
+                raise ValueError(f"{name} of a local step must be finite, and >= 0 if it is a square, not {value}")
 
 
 def most_gradient(p: Assumptions, at: ClientAverages) -> Numbers:

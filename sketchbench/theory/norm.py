@@ -1,7 +1,5 @@
-"""Exact mean squared norms E‖RᵀRh‖² of families, one function each, and the paper's bound.
-
-Functions take h, float64 (..., d), and the sketch size b, and return float64 (...).
-"""
+"""Exact mean squared norms E‖RᵀRh‖² of families, one function each, and the paper's bound. Functions take h, float64
+(..., d), and the sketch size b, and return float64 (...)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,10 +34,7 @@ def hashed(h: Vectors, *, b: Count) -> Vector:
 
 @checked
 def sampled_hadamard(h: Vectors, *, b: Count, replacement: bool = False) -> Vector:
-    """SRHT padded to n: 1 + (d - 1)/b · (n - b)/(n - 1) times ‖h‖², which is d/b ‖h‖² where d = n.
-
-    With replacement (n - b)/(n - 1) becomes 1.
-    """
+    """SRHT padded to n: 1 + (d - 1)/b · (n - b)/(n - 1) times ‖h‖²; 1 for (n - b)/(n - 1) with replacement."""
     d = h.shape[-1]
     n = 1 << (d - 1).bit_length()
     return (1 + (d - 1) / b * sampling.variance_factor(b, n, replacement)) * _square(h)
@@ -47,11 +42,8 @@ def sampled_hadamard(h: Vectors, *, b: Count, replacement: bool = False) -> Vect
 
 @checked
 def sampled_cosine(h: Vectors, *, b: Count, replacement: bool = False) -> Vector:
-    """Subsampled DCT-II of length d.
-
-    Without replacement RᵀR is d/b times a projection, so the mean is d/b ‖h‖². With replacement it is
-    ‖h‖² + (d Σ_jk F_kj² F_ki² h_i² - ‖h‖²)/b = (1 + (d - 1)/b)‖h‖², since Σ_j F_kj² = 1.
-    """
+    """Subsampled DCT-II of length d: d/b ‖h‖² without replacement, as RᵀR is d/b times a projection. With replacement
+    it is ‖h‖² + (d Σ_jk F_kj² F_ki² h_i² - ‖h‖²)/b = (1 + (d - 1)/b)‖h‖², since Σ_j F_kj² = 1."""
     d = h.shape[-1]
     return (1 + (d - 1) / b if replacement else d / b) * _square(h)
 
@@ -64,7 +56,7 @@ def uniform_sampling(h: Vectors, *, b: Count) -> Vector:
 
 @checked
 def balanced(h: Vectors, *, b: Count) -> Vector:
-    """Balanced CountSketch, where RRᵀ = q I with q = d/b columns in every bucket: q ‖h‖²."""
+    """Balanced CountSketch, with RRᵀ = q I for q = d/b columns in every bucket: q ‖h‖²."""
     return h.shape[-1] / b * _square(h)
 
 

@@ -1,7 +1,5 @@
 """The lemmas on differential privacy of song2023 (Section 6, Appendix H), one function each, and their sources.
-
-A function raises OutOfRangeError where the lemma's condition is not met. Logarithms are natural.
-"""
+Functions raise OutOfRangeError if the lemma's condition is not met. Logarithms are natural."""
 
 import math
 from collections.abc import Iterable
@@ -9,7 +7,7 @@ from typing import Annotated, NamedTuple
 
 from sketchbench.base.parameters import Count, Share, checked
 
-LARGEST_EXPONENT = 600.0  # of exp(ε), which has to stay a float when it is multiplied by numbers of steps
+LARGEST_EXPONENT = 600.0  # of exp(ε), which must stay a float when multiplied by numbers of steps
 
 
 class OutOfRangeError(ValueError):
@@ -24,7 +22,6 @@ class Guarantee(NamedTuple):
 
 
 def _check(name: str, each: Guarantee) -> None:
-    """Raise ValueError unless a guarantee has ε and δ that are numbers >= 0."""
     if not (each.epsilon >= 0 and each.delta >= 0):
         raise ValueError(f"{name} has epsilon={each.epsilon} and delta={each.delta}, which must be numbers >= 0")
 
@@ -33,9 +30,8 @@ Known = Annotated[Guarantee, _check]
 
 
 def gaussian_noise(epsilon: float, delta: float, sensitivity: float) -> float:
-    """The σ with which a Gaussian release is (ε, δ)-private: √(2 log(1.25/δ)) sensitivity/ε (song2023 Lemma H.7).
-
-    The lemma has no condition; its source, Dwork and Roth 2014, Theorem A.1, has ε < 1.
+    """The σ of an (ε, δ)-private Gaussian release: √(2 log(1.25/δ)) sensitivity/ε (song2023 Lemma H.7). The lemma has
+    no condition; its source, Dwork and Roth 2014, Theorem A.1, has ε < 1.
 
     >>> round(gaussian_noise(1.0, 1e-5, sensitivity=1.0), 4)
     4.8448
@@ -54,7 +50,7 @@ def parallel_composition(guarantees: Iterable[Guarantee]) -> Guarantee:
     """The guarantee of mechanisms on disjoint parts of the data together: max ε and max δ (song2023 Lemma H.2)."""
     known = list(guarantees)
     if not known:
-        raise ValueError("there is no guarantee to compose; give one at least")
+        raise ValueError("there is no guarantee to compose; give at least one")
     for each in known:
         _check("a guarantee", each)
     epsilons, deltas = zip(*known, strict=True)
@@ -64,9 +60,7 @@ def parallel_composition(guarantees: Iterable[Guarantee]) -> Guarantee:
 @checked
 def advanced_composition(each: Known, times: Count, slack: float) -> Guarantee:
     """The guarantee of k = `times` mechanisms on the same data: √(2k log(1/δ')) ε + 2k ε² and δ' + k δ.
-
-    `slack` is δ' > 0 (song2023 Lemma H.3, for ε <= 1).
-    """
+    `slack` is δ' > 0 (song2023 Lemma H.3, for ε <= 1)."""
     epsilon, delta = each
     _positive(epsilon=epsilon, slack=slack)
     if epsilon > 1:
@@ -77,10 +71,8 @@ def advanced_composition(each: Known, times: Count, slack: float) -> Guarantee:
 
 @checked
 def classical_composition(each: Known, times: Count, slack: float) -> Guarantee:
-    """`advanced_composition` with k ε (exp(ε) - 1) for 2k ε², and for any ε >= 0 (Dwork, Rothblum and Vadhan 2010).
-
-    Raises OutOfRangeError where that is above the largest float.
-    """
+    """`advanced_composition` with k ε (exp(ε) - 1) for 2k ε², for any ε >= 0 (Dwork, Rothblum and Vadhan 2010). Raises
+    OutOfRangeError if that exceeds the largest float."""
     epsilon, delta = each
     _positive(slack=slack)
     if not 0 <= epsilon <= LARGEST_EXPONENT:
@@ -94,10 +86,8 @@ def classical_composition(each: Known, times: Count, slack: float) -> Guarantee:
 
 @checked
 def sampling_with_replacement(each: Known, batch: Count, records: Count) -> Guarantee:
-    """The guarantee of a mechanism on a batch of share p drawn with replacement: 6ε p and exp(6ε p) 4p δ.
-
-    For ε <= 1 and p <= 1/2 (song2023 Lemma H.4).
-    """
+    """The guarantee of a mechanism on a batch of share p drawn with replacement, for ε <= 1 and p <= 1/2: 6ε p and
+    exp(6ε p) 4p δ (song2023 Lemma H.4)."""
     epsilon, delta = each
     if epsilon > 1:
         raise OutOfRangeError(f"Lemma H.4 needs ε <= 1, not {epsilon:.4g}; use more noise")
@@ -109,10 +99,8 @@ def sampling_with_replacement(each: Known, batch: Count, records: Count) -> Guar
 
 @checked
 def amplify_by_sampling(each: Known, share: Share) -> Guarantee:
-    """The guarantee of a mechanism on a batch of share p, drawn without replacement or by Poisson sampling.
-
-    log(1 + p(exp(ε) - 1)) and p δ, for any ε (Balle, Barthe and Gaboardi 2018, Theorems 8 and 9).
-    """
+    """The guarantee of a mechanism on a batch of share p, drawn without replacement or by Poisson sampling: log(1 +
+    p(exp(ε) - 1)) and p δ, for any ε (Balle, Barthe and Gaboardi 2018, Theorems 8 and 9)."""
     if each.epsilon > LARGEST_EXPONENT:
         amplified = each.epsilon + math.log(share + (1 - share) * math.exp(-each.epsilon))
     else:
@@ -122,10 +110,8 @@ def amplify_by_sampling(each: Known, share: Share) -> Guarantee:
 
 @checked
 def training_guarantee(each: Known, rounds: Count, local_steps: Count) -> Guarantee:
-    """The guarantee of T rounds of K local steps with ε̂ and δ̂ each: √(TK) ε̂ and TK δ̂ (song2023 Theorem 6.2).
-
-    For ε̂ < 1/√K; with T = 1 it is Lemma 6.1.
-    """
+    """The guarantee of T rounds of K local steps with ε̂ < 1/√K and δ̂ each: √(TK) ε̂ and TK δ̂ (song2023 Theorem 6.2);
+    with T = 1 it is Lemma 6.1."""
     epsilon, delta = each
     if not epsilon < 1 / math.sqrt(local_steps):
         raise OutOfRangeError(
@@ -136,7 +122,7 @@ def training_guarantee(each: Known, rounds: Count, local_steps: Count) -> Guaran
 
 
 def _log_share(delta: float) -> float:
-    """log(1.25/δ), also where 1.25/δ is above the largest float."""
+    """log(1.25/δ), even if 1.25/δ exceeds the largest float."""
     return math.log(1.25 / delta) if delta > 1e-300 else math.log(1.25) - math.log(delta)
 
 

@@ -1,10 +1,7 @@
 """Exact second moments E[(gᵀRᵀRh)²] of families, one function each, and the papers' bound.
-
 Functions take g and h, float64 (..., d), and the sketch size b, and return float64 (...). The papers only bound these
-moments; an equality also reveals a wrong scale, or a hash with too little independence. Formulas are written with
-
-    base = ‖g‖²‖h‖² + (gᵀh)²    and    off = base - 2 Σ g_i² h_i².
-"""
+moments; an equality also reveals a wrong scale, or a hash with too little independence. Abbreviations: base = ‖g‖²‖h‖²
++ (gᵀh)² and off = base - 2 Σ g_i² h_i²."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,19 +42,15 @@ def gaussian(g: Vectors, h: Vectors, *, b: Count) -> Vector:
 
 @checked
 def hashed(g: Vectors, h: Vectors, *, b: Count) -> Vector:
-    """AMS, CountSketch and both sparse embeddings with any s: (gᵀh)² + off/b (song2023 Lemmas D.12, D.14, D.15).
-
-    It requires 4-wise independent signs, and E Σ_k R_ki² R_kj² = 1/b for columns i ≠ j.
-    """
+    """AMS, CountSketch and both sparse embeddings with any s: (gᵀh)² + off/b (song2023 Lemmas D.12, D.14, D.15). It
+    needs 4-wise independent signs, and E Σ_k R_ki² R_kj² = 1/b for columns i ≠ j."""
     return np.asarray(_inner(g, h) ** 2 + _off(g, h) / b)
 
 
 @checked
 def sampled_hadamard(g: Vectors, h: Vectors, *, b: Count, replacement: bool = False) -> Vector:
     """SRHT, zero padded to the next power of two n: (gᵀh)² + off/b · (n - b)/(n - 1) (song2023 Lemma D.12).
-
-    With replacement (n - b)/(n - 1) becomes 1.
-    """
+    With replacement (n - b)/(n - 1) becomes 1."""
     n = 1 << (g.shape[-1] - 1).bit_length()
     return np.asarray(_inner(g, h) ** 2 + _off(g, h) / b * sampling.variance_factor(b, n, replacement))
 
@@ -88,9 +81,7 @@ def sampled_cosine(g: Vectors, h: Vectors, *, b: Count, replacement: bool = Fals
 @checked
 def uniform_sampling(g: Vectors, h: Vectors, *, b: Count) -> Vector:
     """Uniform sampling without replacement; song2023 Lemma D.16 bounds it with a = d.
-
-    With u_i = g_i h_i: (gᵀh)² + (d/b)² b(d - b)/(d(d - 1)) (Σu_i² - (Σu_i)²/d).
-    """
+    With u_i = g_i h_i: (gᵀh)² + (d/b)² b(d - b)/(d(d - 1)) (Σu_i² - (Σu_i)²/d)."""
     d, u = g.shape[-1], g * h
     inner = u.sum(axis=-1)
     if d == 1:

@@ -2,8 +2,8 @@
 columns of that table, and Facts C.4 and C.5.
 
 (a, b, p)-semi-smooth means L(y) <= L(x) + ⟨∇L(x), y - x⟩ + b‖y - x‖² + a‖y - x‖^(2-2p) L(x)^p. The worst pairs x and y
-of a function of u differ along w, so it is enough to try numbers u. For p = 0 the bound is smoothness from above, with
-a + b = sup L''/2.
+of a function of u differ along w, so numbers u suffice. For p = 0 the bound is smoothness from above, with a + b = sup
+L''/2.
 """
 
 from collections.abc import Callable
@@ -19,14 +19,8 @@ Numbers = NDArray[np.float64]
 
 
 class Function(NamedTuple):
-    """A function L of numbers u, as functions of arrays of any shape.
-
-    Attributes:
-        value: L.
-        slope: L'.
-        smoothness: sup L'', derived by hand; None where L'' is unbounded or L' jumps.
-        positive: whether L is defined for u > 0 only.
-    """
+    """A function L of numbers u, as functions of arrays of any shape: `value` L, `slope` L', and `smoothness` sup L'',
+    derived by hand (None if L'' is unbounded or L' jumps). `positive` says that L is defined for u > 0 only."""
 
     value: Callable[[Numbers], Numbers]
     slope: Callable[[Numbers], Numbers]
@@ -53,13 +47,10 @@ FUNCTIONS: dict[str, Function] = {
 
 @checked
 def remainder(function: Function, x: Finite, y: Finite) -> Numbers:
-    """L(y) - L(x) - L'(x)(y - x), the quantity that semi-smoothness bounds from above.
-
-    Raises:
-        ValueError: for numbers that are not finite, where L is not defined, or too large for a finite remainder.
-    """
+    """L(y) - L(x) - L'(x)(y - x), which semi-smoothness bounds from above. Raises ValueError for numbers that are not
+    finite, outside L's domain, or too large for a finite remainder."""
     if function.positive and not (np.all(np.asarray(x) > 0) and np.all(np.asarray(y) > 0)):
-        raise ValueError(f"x and y must be > 0, where L is defined, and start at {np.min(x)} and {np.min(y)}")
+        raise ValueError(f"L is defined for x, y > 0 only, and the smallest are {np.min(x)} and {np.min(y)}")
     with np.errstate(over="ignore", invalid="ignore"):
         found = _remainder(function, np.asarray(x, np.float64), np.asarray(y, np.float64))
     check_finite("the remainder of x and y", found)
@@ -92,7 +83,7 @@ ROOM = 1 + 1e-9  # for rounding
 
 @checked
 def semi_lipschitz(function: Function, x: Finite, y: Finite, p: NonNegative) -> NDArray[np.bool_]:
-    """Whether pairs keep Definition I.5 with α = β = 2: |L'(x) - L'(y)|² <= β²|x - y|² + α²|x - y|^(2-2p) L(x)^p."""
+    """The pairs that keep Definition I.5 with α = β = 2: |L'(x) - L'(y)|² <= β²|x - y|² + α²|x - y|^(2-2p) L(x)^p."""
     apart = abs(x - y)
     allowed = 4 * apart**2 + 4 * apart ** (2 - 2 * p) * _power(function.value(x), p)
     return np.asarray((function.slope(x) - function.slope(y)) ** 2 <= ROOM * allowed)
@@ -100,7 +91,7 @@ def semi_lipschitz(function: Function, x: Finite, y: Finite, p: NonNegative) -> 
 
 @checked
 def semi_convex(function: Function, x: Finite, y: Finite, p: NonNegative) -> NDArray[np.bool_]:
-    """Whether pairs keep Definition K.1 with c = 2 and d = 1: L(x) >= L(y) + L'(y)(x - y) + d|x - y|² - c|x - y|^(2-2p)
+    """The pairs that keep Definition K.1, c = 2, d = 1: L(x) >= L(y) + L'(y)(x - y) + d|x - y|² - c|x - y|^(2-2p)
     L(y)^p."""
     apart = abs(x - y)
     least = apart**2 - 2 * apart ** (2 - 2 * p) * _power(function.value(y), p)
@@ -109,7 +100,7 @@ def semi_convex(function: Function, x: Finite, y: Finite, p: NonNegative) -> NDA
 
 @checked
 def non_critical(function: Function, x: Finite, y: Finite, p: NonNegative) -> NDArray[np.bool_]:
-    """Whether inputs x keep Definition I.6, which has neither y nor p, with θ₁ = 1 and θ₂ = 2: L <= L'² <= 4L."""
+    """The inputs x that keep Definition I.6, which has neither y nor p, with θ₁ = 1 and θ₂ = 2: L <= L'² <= 4L."""
     loss, square = function.value(x), function.slope(x) ** 2
     return np.asarray((loss <= ROOM * square) & (square <= ROOM * 4 * loss))
 
@@ -118,7 +109,7 @@ COLUMNS = {"gradient": semi_lipschitz, "convexity": semi_convex, "critical": non
 
 
 def _power(loss: Numbers, p: float) -> Numbers:
-    """L^p, with 0⁰ = 1; NaN, with which nothing is kept, where it is not defined."""
+    """L^p, with 0⁰ = 1; NaN, with which no definition is kept, if it is not defined."""
     with np.errstate(invalid="ignore"):
         return np.asarray(loss**p)
 

@@ -1,8 +1,6 @@
-"""Thresholds of |gᵀRᵀRh - gᵀh| / (‖g‖‖h‖) in the papers' tail bounds, with failure probability δ.
-
-Functions take δ (`delta`), the dimension d (n in the paper) and the sketch size b, and return a threshold. The lemmas
-say that it is exceeded with probability Θ(δ), which claims read as at most 2δ.
-"""
+"""Thresholds of |gᵀRᵀRh - gᵀh| / (‖g‖‖h‖) in the papers' tail bounds, with failure probability δ. Functions take δ
+(`delta`), the dimension d (n in the paper) and the sketch size b. The lemmas say that the threshold is exceeded with
+probability Θ(δ); claims read this as at most 2δ."""
 
 import math
 
@@ -35,5 +33,5 @@ def sparse(delta: Probability, *, d: Count, b: Count, s: Count) -> float:
 
 @checked
 def uniform_sampling(delta: Probability, *, d: Count, b: Count) -> float:
-    """1 + d/b for every δ, which is never exceeded: uniform sampling (song2023 Lemma D.28)."""
+    """1 + d/b for every δ, never exceeded: uniform sampling (song2023 Lemma D.28)."""
     return 1 + d / b

@@ -9,7 +9,7 @@ from sketchbench.base import seeds
 from sketchbench.kernels import Kernels
 from sketchbench.sketch import BlockSparseEmbedding, SubsampledHadamard
 from sketchbench.sketch.recovery import FIHT, IHT, CountSketchMedian, Desketch
-from sketchbench.task import signals
+from sketchbench.task.recovery import signals
 
 PAPER = {"d": 668_426, "b": 334_213, "k": 30_000}
 METHODS = {"fiht": FIHT, "iht": IHT, "count_sketch_median": CountSketchMedian, "desketch": Desketch}

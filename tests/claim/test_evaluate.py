@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 import writing
+from all_claims import entry_text
 
 from sketchbench.command.main import main
 from sketchbench.measure.column import TRIALS_THERE
@@ -360,10 +361,10 @@ def test_the_check_fails_where_a_contract_is_broken(
     outputs = {name: tmp_path / "deep" / f"claims.{name}" for name in ("csv", "page")}
     erratum = tmp_path / "errata" / "song2023-D.11.yaml"
     erratum.parent.mkdir()
-    erratum.write_text((ROOT / "conf" / "erratum" / erratum.name).read_text().replace("[S1]", "[X1]"))
+    erratum.write_text(entry_text("erratum", erratum.stem).replace("- S1", "- X1"))
     code, _ = run(
         capsys,
-        *("step", "claims", str(results), "--claims", str(tmp_path), "--facts", json.dumps(facts)),
+        *("step", "claims", str(results), "--claims", str(tmp_path / "X1.yaml"), "--facts", json.dumps(facts)),
         *("--errata", str(erratum.parent)),
         *(text for name, path in outputs.items() for text in (f"--{name}", str(path))),
     )

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from all_claims import CLAIMS
+from all_claims import CLAIMS, entry
 
-from sketchbench.base.project import CONF
 from sketchbench.report.claim.claims import Claim, ClaimError, read_claims
 from sketchbench.report.claim.formula import check_formula, lines
 
@@ -56,7 +55,7 @@ def test_a_formula_is_read_in_lines() -> None:
 def test_what_is_no_formula_is_refused(formula: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=said):
         check_formula(formula)
-    content = yaml.safe_load((CONF / "claim" / "S2.yaml").read_text(encoding="utf-8"))
+    content = entry("claim", "S2")
     path = tmp_path / "S2.yaml"
     path.write_text(yaml.safe_dump({**content, "formula": formula}), encoding="utf-8")
     with pytest.raises(ClaimError, match=rf"S2.yaml: formula: .*{said}"):

@@ -86,7 +86,7 @@ def test_a_run_adds_to_the_history_of_its_checkout(tmp_path: Path) -> None:
 
     (tmp_path / history.FILE).write_bytes(before)
     (line,) = append(place, verdicts(ams=("holds", 9)), "quick", tmp_path)
-    assert "history.csv: it is not what its seal says" in line
+    assert "history.csv: it does not match its seal" in line
     assert "git restore" in line
     assert (tmp_path / history.FILE).read_bytes() == before
 

@@ -13,6 +13,7 @@ from sketchbench.report.claim.check import read_verdicts
 from sketchbench.report.claim.claims import Claim
 from sketchbench.report.claim.control import KINDS
 from sketchbench.report.claim.evaluate import evaluate
+from sketchbench.run.config.chapters import named
 
 ROOT = Path(__file__).parents[2]
 CONTROLS = ["S14", "S16-gossip", "S21-small", "S22-halved", "S22-noiseless", "S23-network", "S29-weak"]
@@ -68,7 +69,7 @@ def test_every_control_has_rows(verdicts: pd.DataFrame) -> None:
 
 
 def test_every_control_is_of_a_study_and_method_that_exist() -> None:
-    studies = {path.stem for path in (ROOT / "conf" / "study").glob("*.yaml")}
+    studies = set(named(ROOT / "conf", "study"))
     methods = {
         str(path.relative_to(ROOT / "conf" / kind).with_suffix(""))
         for kind in ("sketch", "recovery", "compressor")

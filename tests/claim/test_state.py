@@ -68,12 +68,12 @@ def test_the_commits_behind_a_verdict(folder: Path) -> None:
     first, second = read_claims([folder / "C1.yaml", folder / "S1.yaml"])
     assert commits_behind(first, "good", folder / "tables") == {"111111111111"}
     assert commits_behind(second, "good", folder / "tables") == {"222222222222", "333333333333", "444444444444"}
-    origin.place(folder / "tables" / "controls.csv").unlink()
+    seal.put(origin.place(folder / "tables" / "controls.csv"), None)
     assert commits_behind(second, "good", folder / "tables") == {"222222222222", "333333333333"}
     found = judged(folder, {})
     assert found.loc["S2", ["verdict", "code"]].to_numpy().tolist() == [["not run", ""]]
     assert set(found["code"]) == {""}
-    assert "111111111111" not in (folder / "claims.csv").read_text() + (folder / "tables" / "contract.seal").read_text()
+    assert "111111111111" not in (folder / "claims.csv").read_text() + (folder / "tables" / "seals.jsonl").read_text()
     assert "Is everything of this code?" not in (folder / "claims.md").read_text()
 
 

@@ -155,12 +155,12 @@ def test_what_is_published_is_what_git_has(tmp_path: Path, capsys: pytest.Captur
     assert all_three() == [1, 1, 1]
     reports(tmp_path, {}, {"claim": "X2"}, made_of="2")
     assert all_three() == [0, 1, 1]
-    assert any("tables/one.csv: not that of the commit" in line for line in said("--committed"))
+    assert any("tables/one.csv: differs from the commit's" in line for line in said("--committed"))
     reports(tmp_path, {}, {"claim": "X2"})
     (tmp_path / "claims.md").write_text("another page\n")
     seal.write("claims", "quick", {}, [tmp_path / "claims.csv", tmp_path / "claims.md"])
     assert all_three() == [0, 0, 1]
-    (tmp_path / "tables" / "one.seal").unlink()
+    (tmp_path / "tables" / "seals.jsonl").unlink()
     assert all_three() == [0, 1, 1]
 
 

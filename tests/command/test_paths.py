@@ -5,6 +5,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -46,13 +47,13 @@ def test_a_folder_of_ones_own(tmp_path: Path, name: str) -> None:
             places_of("smoke", folder, apart=True)
     else:
         assert places_of("smoke", folder, apart=True).results == f"{folder}/results/smoke"
-    assert shlex.split(commands.own(folder)) == [f"folder={folder}", "only=mine"]
+    assert shlex.split(commands.own(folder)) == ["--folder", str(folder), "--only", "mine"]
 
 
 STUB = '#!/bin/sh\nprintf "%s\\n" "$*" >> "$LOG"\n'
 TARGETS = {
-    "results": "-m snakemake -n",
-    "paper": "-m snakemake --config scale=paper -n",
+    "results": "-m sketchbench results -n",
+    "paper": "-m sketchbench results --scale paper -n",
     "site": "-m sketchbench site -n",
     "test-site": "-m pytest -p no:xdist -m browser tests/site/browser -n",
     "browser": "tests/site/browser/launch.py",
@@ -121,6 +122,15 @@ def test_what_keep_keeps(tmp_path: Path) -> None:
     record = folder / "results" / "paper" / "a study" / "trial0.parquet"
     record.parent.mkdir(parents=True)
     record.write_text("kept")
-    code, output, _ = made(folder, "keep")
-    assert code == 0, output
-    assert (folder / "reports/paper/records/a study/trial0.parquet").read_text() == "kept"
+    kept = folder / "reports" / "paper" / "records" / "a study.tar"
+    contents = []
+    for again in (record, record.with_name("trial1.parquet"), record):  # others stay, also if their record is gone
+        again.write_text("kept")
+        code, output, _ = made(folder, "keep")
+        assert code == 0, output
+        contents.append(kept.read_bytes())
+        again.unlink()
+    with tarfile.open(kept) as tar:
+        assert tar.getnames() == ["a study", "a study/trial0.parquet", "a study/trial1.parquet"]
+        assert tar.extractfile("a study/trial0.parquet").read() == b"kept"
+    assert contents[0] != contents[1] == contents[2]

@@ -35,7 +35,8 @@ def test_the_workflow_has_the_python_that_asks_for_it(monkeypatch: pytest.Monkey
     [
         ([], []),
         (["--scale", "smoke", "--cores", "1", "-n"], ["--cores", "1", "-n", "--config", "scale=smoke"]),
-        (["--studies=tails", "--config", "minutes=9", "-n"], ["--config", "studies=tails", "minutes=9", "-n"]),
+        (["--studies=tails", "--minutes", "9", "-n"], ["-n", "--config", "studies=tails", "minutes=9.0"]),
+        (["--studies=tails", "--config", "device=here", "-n"], ["--config", "studies=tails", "device=here", "-n"]),
         (["--only", "mine", "--", "--quiet"], ["--quiet", "--config", "only=mine"]),
     ],
 )

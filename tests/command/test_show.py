@@ -52,7 +52,7 @@ def test_a_row(capsys: pytest.CaptureFixture[str]) -> None:
         "S2: song2023, Lemmas D.12-D.16, Table 1 (printed)",
         "E[(gᵀRᵀRh)²] ≤",
         "Measured: mean over the trials: ",
-        "holds where the interval lies below the bound.",
+        "holds if the interval lies below the bound.",
         "quick  SRHT  holds; predicted: holds, on 2026-11-21\n",
         "statistic 1.5 in [1.25, 1.75], bound 2, slack 0.125, tightness 1.3, loosest 24, 4,000 trials",
         "decided by: flat, d=640, b=16 (study moments)",
@@ -61,7 +61,7 @@ def test_a_row(capsys: pytest.CaptureFixture[str]) -> None:
         "made by: 0123456789ab; older code",
         "with: moments: ",
         "seed 7; arithmetic not known; machine Linux",
-        "snakemake --config scale=quick studies=embedding,embedding_controls,moments seed=7 kernels=numba\n",
+        "sketchbench results --scale quick --studies embedding,embedding_controls,moments --seed 7 --kernels numba\n",
         "sketchbench run task=moments sketch=srht scale=quick",
         "d=640 b=16 seed=7 kernels=numba\n",
     ):
@@ -82,7 +82,7 @@ def test_all_methods(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_claim_on_times(capsys: pytest.CaptureFixture[str]) -> None:
     said = shown(capsys, "T17-time", "srht")
     assert "statistic 1.5 in [1.25, 1.75]" in said
-    assert "holds; a time, of which nothing is predicted\n" in said
+    assert "holds; a time, without a prediction\n" in said
 
 
 @pytest.mark.usefixtures("reports")
@@ -106,14 +106,16 @@ def test_a_folder_of_ones_own(reports: Path, capsys: pytest.CaptureFixture[str])
     said = shown(capsys, "S2", "srht", "--folder", "mine")
     assert "paper  SRHT  holds; predicted: holds, on 2026-11-21\n" in said
     assert "quick" not in said
-    assert "--config scale=paper studies=embedding,embedding_controls,moments folder=mine only=mine seed=7" in said
+    assert "--scale paper --studies embedding,embedding_controls,moments --folder mine --only mine --seed 7" in said
     assert "sketch=srht scale=paper" in said
     assert " --folder mine seed=7 kernels=numba\n" in said
 
 
 @pytest.mark.usefixtures("reports")
 def test_no_reports_of_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match=r"mine/reports/quick/claims\.csv is not there; run .* folder=mine only=mine"):
+    with pytest.raises(
+        SystemExit, match=r"mine/reports/quick/claims\.csv does not exist; run .* --folder mine --only mine"
+    ):
         shown(capsys, "S2", "--folder", "mine")
 
 

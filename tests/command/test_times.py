@@ -56,7 +56,7 @@ def judged(folder: Path, csv: Path) -> pd.DataFrame:
 
 
 def tracked(folder: Path) -> dict[str, bytes]:
-    names = ("tables/one.csv", "tables/one.seal", "claims.csv", "claims.md", "claims.seal")
+    names = ("tables/one.csv", "tables/seals.jsonl", "claims.csv", "claims.md", "seals.jsonl")
     return {name: (folder / name).read_bytes() for name in names}
 
 
@@ -102,4 +102,4 @@ def test_a_table_that_has_none_any_more(tmp_path: Path) -> None:
     times.write(table, "method,label,quantity,mean\na,A,seconds,1\n", "quick")
     assert times.place(table).is_file()
     times.write(table, "", "quick")
-    assert not list((tmp_path / "times").iterdir())
+    assert [path.name for path in (tmp_path / "times").iterdir()] == [seal.LOCK]

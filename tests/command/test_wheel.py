@@ -29,7 +29,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ignored = {"ignore": ignore} if (ROOT / name).is_dir() else {}
         copy(ROOT / name, source / name, **ignored)
     for group, names in KEPT.items():
-        for file in (source / "conf" / group).glob("*.yaml"):
+        for file in (source / "conf" / group).rglob("*.yaml"):
             if file.stem not in names:
                 file.unlink()
     venv.create(environment, symlinks=True)
@@ -86,7 +86,8 @@ def test_a_signature_is_that_of_the_checkout(installed: Path, tmp_path: Path) ->
     """Though packages lie beside ours, of which torch alone has thousands of modules."""
     code = """
 from sketchbench.run.digest import CodeDigest
-modules = ("sketchbench.task.moments", "sketchbench.task.training", "sketchbench.kernels.numba_kernels")
+modules = ("sketchbench.task.sketches.moments", "sketchbench.task.double_blind.training",
+           "sketchbench.kernels.numba_kernels")
 files = CodeDigest().files(modules)
 print(CodeDigest()(modules), len(files), {path.parts[path.parts.index("sketchbench")] for path in files})
 """

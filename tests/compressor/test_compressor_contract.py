@@ -7,14 +7,15 @@ import pandas as pd
 import pytest
 from levels import LEVEL
 
+from sketchbench.base.project import CONF
 from sketchbench.kernels import Kernels
 from sketchbench.measure.column import COLUMNS
 from sketchbench.measure.row import Row
 from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.report.claim.criteria import CRITERIA
-from sketchbench.task.compressor_contract import Budget, CompressorContract
+from sketchbench.task.compressors.compressor_contract import Budget, CompressorContract
 
-CLAIMS = {claim.id: claim for claim in read_claims((Path(__file__).parents[2] / "conf" / "claim").glob("K[1-7]*.yaml"))}
+CLAIMS = {claim.id: claim for claim in read_claims((CONF / "claim").rglob("K[1-7]*.yaml"))}
 BREAKS = {
     "unscaled": "K1",
     "other_operator": "K1",

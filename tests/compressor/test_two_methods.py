@@ -27,8 +27,8 @@ from sketchbench.kernels import Kernels
 from sketchbench.learning.dataset import digits, partition
 from sketchbench.learning.model.networks import mlp
 from sketchbench.privacy.sampling import Sampling
-from sketchbench.task.compressor_contract import Budget, CompressorContract
-from sketchbench.task.frontier_leakage import FrontierLeakage, LeakageJudging
+from sketchbench.task.compressors.compressor_contract import Budget, CompressorContract
+from sketchbench.task.compressors.frontier_leakage import FrontierLeakage, LeakageJudging
 
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "compressor.md"
 CODE = PAGE.read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]

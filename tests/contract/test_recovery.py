@@ -24,7 +24,7 @@ from sketchbench.sketch import Family, Sketch
 from sketchbench.sketch.recovery import CountSketchMedian, Desketch, Recovery
 from sketchbench.sketch.recovery import recovery as module
 from sketchbench.sketch.recovery.iterative import Iterative
-from sketchbench.task.signals import draw_sparse, relative_error
+from sketchbench.task.recovery.signals import draw_sparse, relative_error
 
 FOLDER = composition.CONF / "recovery"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.yaml"))  # those in control/ recover nothing on purpose

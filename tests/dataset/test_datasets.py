@@ -360,7 +360,7 @@ def test_lfw_files(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"0001.jpg was changed: its checksum differs .* checksum lfw`"):
         lfw.load(str(tmp_path))
     vouch("lfw", str(tmp_path))
-    with pytest.raises(ValueError, match=r"is no JPEG of 250 × 250 pixels \(4000 × 4000 pixels\)"):
+    with pytest.raises(ValueError, match=r"is not a JPEG of 250 × 250 pixels \(4000 × 4000 pixels\)"):
         lfw.load(str(tmp_path))
 
 

@@ -62,7 +62,7 @@ def test_users_of_a_file(tmp_path: Path, names: bool) -> None:
         ({"images": IMAGES / 255, "labels": LABELS}, "of type float64 must be of type uint8"),
         ({"images": IMAGES, "labels": LABELS * 0.5}, "labels of type float64 and shape"),
         ({"images": IMAGES, "labels": LABELS, "users": LABELS[:4]}, r"users of type int64 and shape .4,. must be"),
-        ({"images": IMAGES, "labels": LABELS, "users": LABELS / 2}, "users of type float64 .* integers or texts"),
+        ({"images": IMAGES, "labels": LABELS, "users": LABELS / 2}, "users of type float64 .* integers or strings"),
         ({"images": IMAGES, "labels": LABELS[:4]}, "10 images must have a label each, and there are 4"),
         ({"images": np.zeros((4, 9, 9, 3), np.uint8), "labels": LABELS[:4]}, r"save images.transpose\(0, 3, 1, 2\)"),
         ({"images": IMAGES[:2], "labels": LABELS[:2]}, "test=0.2 of 2 images is 0"),
@@ -110,7 +110,7 @@ def test_pictures_with_a_test(tmp_path: Path) -> None:
 
 
 def test_wrong_pictures(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="there is no such folder"):
+    with pytest.raises(FileNotFoundError, match="folder not found"):
         own.pictures(str(tmp_path / "none"), height=4, width=4)
     draw(tmp_path / "a" / "1.png", 1)
     with pytest.raises(ValueError, match=r"1 folders of classes \(a\) must be at least 2"):

@@ -114,7 +114,7 @@ def assert_settings(arguments: Sequence[str]) -> None:
     for key, value in (word.split("=", 1) for word in words):
         assert key in SETTINGS, key
         if key == "studies":
-            assert all((ROOT / "conf" / "study" / f"{name}.yaml").exists() for name in value.split(","))
+            assert set(value.split(",")) <= named(ROOT / "conf", "study").keys()
     for option in ("--workflow-profile", "--configfile"):
         if option in arguments:
             assert (ROOT / arguments[arguments.index(option) + 1]).exists(), option

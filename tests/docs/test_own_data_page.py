@@ -16,7 +16,7 @@ from sketchbench.federated.tuning import hold_out
 from sketchbench.learning.dataset.partition import deal
 from sketchbench.plan import own_frontier
 from sketchbench.plan.inspection.check import check_folder
-from sketchbench.plan.own_frontier import FEW, FULL, SIZES, Costs, Problem, Size, choose_size
+from sketchbench.plan.own_frontier import FEW, FULL, SIZES, Costs, OwnProblem, Size, choose_size
 from sketchbench.report.evidence import transfer
 from sketchbench.report.evidence.outcomes import Scale
 from sketchbench.report.site import transfer as page
@@ -31,7 +31,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(own_frontier, "SIZES", (Size(2, 2, 1, (0.2,), (16,), False),))
     monkeypatch.setattr(own_frontier, "FEW", ("none", "top_k", "control/silent"))
     monkeypatch.setattr(own_frontier, "LONG", 0.0)
-    monkeypatch.setattr(Problem, "compressors", lambda *_, **__: ["none", "top_k", "control/silent"])
+    monkeypatch.setattr(OwnProblem, "compressors", lambda *_, **__: ["none", "top_k", "control/silent"])
 
 
 def test_the_page_can_be_followed(
@@ -46,13 +46,13 @@ def test_the_page_can_be_followed(
             main([*words[1:]])
             said[words[1]] = capsys.readouterr().out
     assert "2 trainings of 2 rounds" in said["frontier"]
-    assert "rounds: 2, where the project's frontier has 50" in said["frontier"]
+    assert "rounds: 2; the project's frontier has 50" in said["frontier"]
     assert re.search(r"F3 +Top-K, client feedback +on digits: holds +here: \w+", said["frontier"])
     assert "sketchbench frontier --folder mine --data bars --model small_net --partition shards" in said["show"]
     assert "Top-K" in said["advise"]
 
     main(["frontier", "--folder", "mine", "--hours", "0.2"])
-    assert "6 of 6 runs are there already" in capsys.readouterr().out  # and the size is the one that was chosen
+    assert "6 of 6 records exist" in capsys.readouterr().out  # and the size is the one that was chosen
     (scale,) = transfer.places(tmp_path / "mine")
     (made,) = (
         item for item in page.pages([scale], Scale("quick", published()), ROOT / "conf") if isinstance(item, Page)
@@ -63,7 +63,7 @@ def test_the_page_can_be_followed(
 
     for block in blocks(DOCUMENT, "yaml"):  # they are read as they stand, and name what is not there
         (tmp_path / "mine" / "dataset" / "bars.yaml").write_text(block)
-        with pytest.raises(ValueError, match=r"mine/photos.*: there is no such (file|folder) in"):
+        with pytest.raises(ValueError, match=r"mine/photos.*: (file|folder) not found in"):
             check_folder(tmp_path / "mine")
 
 
@@ -81,7 +81,7 @@ def test_clients_are_users(tmp_path: Path) -> None:
     (tmp_path / "dataset" / "photos.yaml").write_text(yaml.safe_dump(node))
     problem, notes = own_frontier.problem_of("photos", "digits_mlp", "by_user", 4, "numba", 0, tmp_path)
     assert problem.clients == {"iid": 4, "by_user": 10}
-    assert notes[0].startswith("by_user: clients have unequally many records, from ")
+    assert notes[0].startswith("by_user: clients have unequal numbers of records, at least ")
     make = instantiate(problem.partitions["by_user"], _convert_="all")
     data = hold_out(problem.data, 0)
     parts = deal(make, data.train.labels, 0, data.users)
@@ -92,16 +92,16 @@ def test_clients_are_users(tmp_path: Path) -> None:
 
 
 def test_the_largest_size_that_fits_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = Problem("digits", "digits_mlp", {"iid": {}, "one class": {}}, "numba", 0, Path())
-    monkeypatch.setattr(Problem, "compressors", lambda _, whole: [*FEW, *([] if whole is False else ["qsgd"])])
-    monkeypatch.setattr(Problem, "takes", lambda *_: True)
+    problem = OwnProblem("digits", "digits_mlp", {"iid": {}, "one class": {}}, "numba", 0, Path())
+    monkeypatch.setattr(OwnProblem, "compressors", lambda _, whole: [*FEW, *([] if whole is False else ["qsgd"])])
+    monkeypatch.setattr(OwnProblem, "takes", lambda *_: True)
     costs = Costs(dict.fromkeys((*FEW, "qsgd"), 1e-3), evaluation=1e-4, run=0.1)
-    needed = [costs.total(problem, size) for size in SIZES]
+    needed = [costs.total(problem, size, 2) for size in SIZES]
     assert needed == sorted(needed, reverse=True)
     for size, seconds in zip(SIZES, needed, strict=True):
-        assert choose_size(problem, costs, 1.01 * seconds / own_frontier.SPARE / 3600) == size
+        assert choose_size(problem, costs, 1.01 * seconds / own_frontier.SPARE / 3600, 2) == size
     with pytest.raises(ValueError, match=r"hours=1e-06 must be >= "):
-        choose_size(problem, costs, 1e-6)
+        choose_size(problem, costs, 1e-6, 2)
     assert FULL in SIZES
 
 
@@ -109,7 +109,7 @@ def test_the_largest_size_that_fits_is_taken(monkeypatch: pytest.MonkeyPatch) ->
     ("arguments", "words"),
     [
         (["frontier"], "--folder names your own folder"),
-        (["frontier", "--folder", "mine"], "has no data set; write one, by sketchbench new dataset NAME"),
+        (["frontier", "--folder", "mine"], "has no data set; create one by sketchbench new dataset NAME"),
         (["frontier", "--folder", "mine", "--hours", "0"], "--hours=0 must be > 0"),
         (["frontier", "--folder", "mine", "--data", "digit"], "did you mean digits?"),
         (["advise", "--folder", "mine", "--bytes", "9", "--parameters", "9"], "has no frontier; run sketchbench"),

@@ -21,9 +21,9 @@ from sketchbench.base.project import CONF
 from sketchbench.measure.row import Row
 from sketchbench.sketch.contract.independence import Independence
 from sketchbench.sketch.contract.probes import Subject
-from sketchbench.task import contract
-from sketchbench.task.contract import Contract
-from sketchbench.task.moments import Moments
+from sketchbench.task.sketches import contract
+from sketchbench.task.sketches.contract import Contract
+from sketchbench.task.sketches.moments import Moments
 from sketchbench.theory.known import Known
 
 SEEDS, MISSES = 10, 1

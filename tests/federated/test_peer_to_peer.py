@@ -10,7 +10,7 @@ from sketchbench.federated.peer_to_peer import (
     estimate_nearest,
     estimate_unbiased,
 )
-from sketchbench.task.peer_to_peer import Ring
+from sketchbench.task.double_blind.peer_to_peer import Ring
 
 NODES, OUT, D, B = 4, 2, 5, 3
 RANDOM = np.random.default_rng(1)

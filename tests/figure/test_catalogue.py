@@ -13,12 +13,13 @@ from published import reports as published
 
 from sketchbench.report.figure import drawing, foot
 from sketchbench.report.figure.catalogue import FOLDER, INTERVALS, Entry, available, read_catalogue
+from sketchbench.run.config.chapters import named
 from sketchbench.run.config.schema import SchemaError
 from sketchbench.run.digest import CodeDigest
 
 CATALOGUE = read_catalogue()
 ROOT = Path(__file__).parents[2]
-STUDIES = {path.stem for path in (FOLDER.parent / "study").glob("*.yaml")}
+STUDIES = set(named(FOLDER.parent, "study"))
 WORDS = {"title": "It grows.", "caption": "What it shows.", "data": "pairs of vectors"}
 CONTENT = {"module": "growth", "studies": ["growth"], **WORDS}
 
@@ -102,7 +103,7 @@ def test_no_figure_shows_a_control() -> None:
 
 def copied(folder: Path) -> dict[str, Entry]:
     """The project's catalogue, copied to a folder."""
-    for path in FOLDER.glob("*.yaml"):
+    for path in FOLDER.rglob("*.yaml"):
         (folder / path.name).write_bytes(path.read_bytes())
     return read_catalogue(folder)
 

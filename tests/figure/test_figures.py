@@ -23,6 +23,7 @@ from sketchbench.report import seal
 from sketchbench.report.figure import drawing, foot, frontier, saving, style
 from sketchbench.report.figure.catalogue import read_catalogue
 from sketchbench.report.figure.theme import theme
+from sketchbench.run.config.chapters import named
 from sketchbench.run.config.study import NO_METHOD
 from sketchbench.run.execution import execute
 
@@ -82,7 +83,7 @@ def draw(figure: str, given: dict[str, pd.DataFrame], path: Path) -> bytes:
 def one_at_a_time(study: str) -> bool:
     """Whether a trial of the study is a run of its own, so that a table may have a single one."""
     return bool(
-        yaml.safe_load((CONF / "study" / f"{study}.yaml").read_text()).get("scales", {}).get("paper", {}).get("trials")
+        yaml.safe_load(named(CONF, "study")[study].read_text()).get("scales", {}).get("paper", {}).get("trials")
     )
 
 

@@ -19,17 +19,12 @@ MISTAKES = [
     ("dataset", "default_rng(0)", "default_rng()", "a second reading gave other images or labels"),
     ("dataset", "integers(0, 4, count)", "integers(2, 3, count)", "all training labels are 2; there must be two"),
     ("dataset", "integers(0, 4, count)", "integers(0, 5, count) % 5", "IndexError"),
-    ("dataset", 'label", 4, 255', 'label", 4, 200', "must be 0 to 200, as white=200"),
-    ("dataset", "astype(np.uint8)", "astype(np.float32)", "must be a NumPy array (n, channels, height, width)"),
     ("dataset", "def load(train: int,", "def load(training: int,", "missing a required argument: 'training'"),
     ("model", "nn.Linear(filters * (height // 2) * (width // 2), classes)", "nn.Identity()", "are of shape (3, 128)"),
     ("model", "return self.scores(self.body(images))", "return self.scores(self.body(images)) / 0", "finite numbers"),
-    ("model", "nn.Conv2d(channels, filters", "nn.Conv2d(3, filters", "channels"),
     ("model", "class Templated(nn.Module)", "class Templated(dict)", "must give a torch.nn.Module"),
     ("partition", "default_rng(seed)", "default_rng()", "clients have other samples at the same seed"),
     ("partition", "return list(", "return set(map(len, [])), list(", "client 0: a set must be a NumPy array (n,)"),
-    ("partition", "return list(shards", "return list((shards % 7)", "must not be given again"),
-    ("partition", "def deal(labels", "def deal(classes", "missing a required argument: 'classes'"),
 ]
 
 
@@ -80,13 +75,8 @@ def test_a_partition_by_users_is_tried_on_data_with_users(tmp_path: Path) -> Non
     ("text", "words"),
     [
         ("_partial_: true", "must have a _target_, the name of a module"),
-        ("_target_: no_such.load\n_partial_: true", "there is no module no_such"),
-        (
-            "_target_: sketchbench.learning.dataset.own.arrays\npath: x",
-            "it must have `_partial_: true` beside its _target_",
-        ),
         ("_target_: sketchbench.learning.dataset.own.arrays\n_partial_: true\npth: x", "pth"),
-        ("_target_: sketchbench.learning.dataset.own.arrays\n_partial_: true\npath: x.npz", "there is no such file in"),
+        ("_target_: sketchbench.learning.dataset.own.arrays\n_partial_: true\npath: x.npz", "file not found in"),
         ("[1]", "at.yaml"),
     ],
 )

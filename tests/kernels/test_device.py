@@ -5,7 +5,7 @@ import pytest
 from sketchbench.kernels import device
 from sketchbench.run.signature import signature
 
-CONFIG = {"task": {"_target_": "sketchbench.task.norms.Norms"}, "kernels": "cupy", "seed": 1}
+CONFIG = {"task": {"_target_": "sketchbench.task.sketches.norms.Norms"}, "kernels": "cupy", "seed": 1}
 
 
 @pytest.mark.parametrize(("emulated", "name"), [(True, "cupy-emulated"), (False, "cupy")])

@@ -60,7 +60,7 @@ def test_proportion_coverage_is_exact(trials: int, error: float) -> None:
 
 @pytest.mark.parametrize(("successes", "trials"), [(-1, 5), (6, 5), (0, 0)])
 def test_no_proportion(successes: int, trials: int) -> None:
-    with pytest.raises(ValueError, match=f"{successes} of {trials} trials is no proportion"):
+    with pytest.raises(ValueError, match=f"{successes} of {trials} trials is not a proportion"):
         proportion_interval(successes, trials, error=0.1)
 
 

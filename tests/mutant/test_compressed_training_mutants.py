@@ -18,7 +18,7 @@ from sketchbench.kernels import load
 from sketchbench.learning.dataset import digits, partition
 from sketchbench.learning.model.networks import mlp
 from sketchbench.sketch.recovery.iterative import Iterative
-from sketchbench.task.compressed_training import CompressedJudging, CompressedTraining
+from sketchbench.task.error_feedback.compressed_training import CompressedJudging, CompressedTraining
 
 SOUND = CompressedTraining(
     kernels=load("numba"),

@@ -25,7 +25,7 @@ from sketchbench.measure.row import Row
 from sketchbench.sketch import AMS, CountSketch, Family, Identity, SubsampledHadamard, broken
 from sketchbench.sketch.broken import Matrices
 from sketchbench.sketch.contract import elsewhere
-from sketchbench.task.contract import Contract
+from sketchbench.task.sketches.contract import Contract
 
 CONTRACT = [f"C{number}" for number in range(1, 9)]
 SIZES = yaml.safe_load((CONF / "task" / "contract.yaml").read_text(encoding="utf-8"))["sizes"]

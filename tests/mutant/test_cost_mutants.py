@@ -16,9 +16,9 @@ from sketchbench.learning.objective.sparse_gradients import SparseGradients
 from sketchbench.sketch.count_sketch import CountSketch
 from sketchbench.sketch.recovery.fiht import FIHT
 from sketchbench.sketch.transform import SubsampledHadamard
-from sketchbench.task.download import Download
-from sketchbench.task.layer_cost import EntryMeter, LayerCost
-from sketchbench.task.transform_cost import TransformCost
+from sketchbench.task.double_blind.layer_cost import EntryMeter, LayerCost
+from sketchbench.task.error_feedback.download import Download
+from sketchbench.task.sketches.transform_cost import TransformCost
 
 
 def transforms(repetitions: int = 3) -> list[Any]:
@@ -50,7 +50,7 @@ def test_operations_of_a_transform(
 @pytest.mark.parametrize("claim", ["T17-time", "T17-speed"])
 def test_times_of_a_transform(monkeypatch: pytest.MonkeyPatch, claim: str, slow: bool) -> None:
     """With a clock of our own: seconds that are d for the fast transforms, and d² for the broken one."""
-    import sketchbench.task.transform_cost as task
+    import sketchbench.task.sketches.transform_cost as task
 
     def clocked(work: dict[str, Any], repetitions: int) -> dict[str, Any]:
         seconds = {}
@@ -120,7 +120,7 @@ def test_multiplications_of_a_dense_sketch(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("slow", [False, True])
 def test_times_of_a_layer(monkeypatch: pytest.MonkeyPatch, slow: bool) -> None:
-    import sketchbench.task.layer_cost as task
+    import sketchbench.task.double_blind.layer_cost as task
 
     def clocked(passes: dict[str, Any], repetitions: int) -> dict[str, Any]:
         return {

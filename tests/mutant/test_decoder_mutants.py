@@ -10,7 +10,7 @@ from recoveries import SmallestKept
 from sketchbench.sketch.recovery import peers
 from sketchbench.sketch.recovery.fiht import FIHT
 from sketchbench.sketch.transform import SubsampledHadamard
-from sketchbench.task.decoders import Decoders
+from sketchbench.task.recovery.decoders import Decoders
 
 SENSING = SubsampledHadamard(256, 64, signs=False)
 

@@ -10,7 +10,7 @@ from judging import verdict
 from sketchbench.kernels import Array, load
 from sketchbench.learning.dataset.digits import load as digits
 from sketchbench.learning.model.networks import mlp
-from sketchbench.task.feedback_memory import Arms, FeedbackMemory
+from sketchbench.task.error_feedback.feedback_memory import Arms, FeedbackMemory
 
 TASK = FeedbackMemory(
     kernels=load("numba"),

@@ -12,9 +12,9 @@ from sketchbench import kernels
 from sketchbench.sketch import BlockSparseEmbedding, SubsampledHadamard
 from sketchbench.sketch.recovery import FIHT, CountSketchMedian
 from sketchbench.sketch.recovery.control import Nothing
-from sketchbench.task.for_all import ForAll
-from sketchbench.task.for_each import ForEach
-from sketchbench.task.probes import errors
+from sketchbench.task.recovery.for_all import ForAll
+from sketchbench.task.recovery.for_each import ForEach
+from sketchbench.task.recovery.probes import errors
 from sketchbench.theory.compressed_sensing import orthogonal_constants
 
 NUMBA = kernels.load("numba")

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 import torch
 from judging import shared, verdicts
+from sketchbench.task.inversion.inversion.private_inversion import PrivateInversion
+from sketchbench.task.inversion.inversion.sketched_inversion import SketchedInversion
 
 from sketchbench.attack import double_blind, sketched_gradient
 from sketchbench.attack.inversion import LBFGS
@@ -23,10 +25,8 @@ from sketchbench.federated.private_sketching import PrivateSketching
 from sketchbench.learning.dataset import digits
 from sketchbench.learning.model.networks import sigmoid_cnn
 from sketchbench.sketch import CountSketch, Identity
-from sketchbench.task.inversion import Assessment, Case, ImageInversion
-from sketchbench.task.private_inversion import PrivateInversion
+from sketchbench.task.inversion.inversion import Assessment, Case, ImageInversion
 from sketchbench.task.repeated import Values
-from sketchbench.task.sketched_inversion import SketchedInversion
 
 TRIALS = 24  # as in conf/study
 ATTACK = LBFGS(evaluations=60, starts=1, goal=1e-8, label="read", history=50)

@@ -8,6 +8,7 @@ import pytest
 import torch
 from judging import shared, verdict, verdicts
 from operators import BucketNeverUsed, CountSketchTwice, DesketchNotAdjoint, GaussianUnscaled, OperatorReused
+from sketchbench.task.inversion.inversion.attack_convergence import AttackConvergence
 
 from sketchbench.attack.dense_networks import DenseNetworks, DrawnBatch
 from sketchbench.attack.gradient_matching import GradientMatching
@@ -19,10 +20,9 @@ from sketchbench.learning.model.networks import mlp
 from sketchbench.measure.row import Row
 from sketchbench.sketch import CountSketch, Family, Gaussian, Identity
 from sketchbench.sketch.transform import SubsampledHadamard
-from sketchbench.task import leakage_limits
-from sketchbench.task.attack_convergence import AttackConvergence
-from sketchbench.task.leakage_limits import Condition, LeakageLimits, LimitsTraining
-from sketchbench.task.spectrum import Spectrum
+from sketchbench.task.compressors import leakage_limits
+from sketchbench.task.compressors.leakage_limits import Condition, LeakageLimits, LimitsTraining
+from sketchbench.task.sketches.spectrum import Spectrum
 from sketchbench.theory import leakage
 from sketchbench.theory.known import Known
 

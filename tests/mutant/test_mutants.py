@@ -46,9 +46,9 @@ from sketchbench.sketch import (
     UniformSampling,
 )
 from sketchbench.sketch.control import EqualSigns, TiedBlocks, TiedSigns
-from sketchbench.task.moments import Moments
-from sketchbench.task.norms import Norms
-from sketchbench.task.worst_pair import worst_pair
+from sketchbench.task.sketches.moments import Moments
+from sketchbench.task.sketches.norms import Norms
+from sketchbench.task.sketches.worst_pair import worst_pair
 from sketchbench.theory import norm, second_moment
 from sketchbench.theory.known import Known
 

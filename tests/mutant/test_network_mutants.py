@@ -17,9 +17,9 @@ from sketchbench.learning.dataset import partition, synthetic
 from sketchbench.learning.model import sketched
 from sketchbench.learning.model.networks import mlp
 from sketchbench.sketch import CountSketch
-from sketchbench.task import sketched_layers
-from sketchbench.task.sketched_layers import SketchedLayersTask
-from sketchbench.task.training import Judging, Training
+from sketchbench.task.double_blind import sketched_layers
+from sketchbench.task.double_blind.sketched_layers import SketchedLayersTask
+from sketchbench.task.double_blind.training import Judging, Training
 
 
 def layers(family: type[CountSketch]) -> set[str]:

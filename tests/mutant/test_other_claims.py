@@ -12,10 +12,10 @@ from operators import (
 
 from sketchbench.sketch import AMS, BalancedCountSketch, BlockSparseEmbedding, CountSketch, Family, UniformSampling
 from sketchbench.sketch.control import EqualSigns, QuarterAMS, QuarterCountSketch, QuarterSampling, TiedBlocks
-from sketchbench.task.inner_products import InnerProducts
-from sketchbench.task.moments import Moments
-from sketchbench.task.tails import Tails
-from sketchbench.task.weight_sketch import WeightSketch
+from sketchbench.task.double_blind.weight_sketch import WeightSketch
+from sketchbench.task.sketches.inner_products import InnerProducts
+from sketchbench.task.sketches.moments import Moments
+from sketchbench.task.sketches.tails import Tails
 from sketchbench.theory import inner_product, second_moment, tail
 from sketchbench.theory.known import Known
 

@@ -7,8 +7,8 @@ from judging import shared, verdict, verdicts
 
 from sketchbench.federated.peer_to_peer import PeerToPeer
 from sketchbench.sketch import CountSketch, Family, Identity
-from sketchbench.task import peer_to_peer
-from sketchbench.task.peer_to_peer import PeerToPeerLearning, Ring
+from sketchbench.task.double_blind import peer_to_peer
+from sketchbench.task.double_blind.peer_to_peer import PeerToPeerLearning, Ring
 
 
 def task(family: Family | None = None, heterogeneity: float = 0) -> PeerToPeerLearning:

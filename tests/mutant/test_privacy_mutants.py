@@ -24,10 +24,10 @@ from sketchbench.privacy.mechanism import Composed, GaussianRelease, Parallel
 from sketchbench.privacy.sampling import Sampling
 from sketchbench.sketch import CountSketch, Family, Gaussian, SubsampledHadamard
 from sketchbench.sketch.identity import Identity
-from sketchbench.task.noise_placement import NoisePlacement
-from sketchbench.task.privacy_audit import AuditedTraining, PrivacyAudit
-from sketchbench.task.privacy_lemmas import PrivacyLemmas
-from sketchbench.task.private_training import Privacy, PrivateTraining
+from sketchbench.task.privacy.noise_placement import NoisePlacement
+from sketchbench.task.privacy.privacy_audit import AuditedTraining, PrivacyAudit
+from sketchbench.task.privacy.privacy_lemmas import PrivacyLemmas
+from sketchbench.task.privacy.private_training import Privacy, PrivateTraining
 from sketchbench.theory import privacy as lemmas
 from sketchbench.theory.known import Known
 from sketchbench.theory.privacy import Guarantee
@@ -78,7 +78,7 @@ def test_a_record_that_sketches_hide_proves_little(monkeypatch: pytest.MonkeyPat
         directions = np.random.default_rng(3).standard_normal((operators[0].operators, 16))
         return directions / np.linalg.norm(directions, axis=-1, keepdims=True)
 
-    monkeypatch.setattr("sketchbench.task.privacy_audit.most_visible", anyone)
+    monkeypatch.setattr("sketchbench.task.privacy.privacy_audit.most_visible", anyone)
     sketched = dataclasses.replace(SOUND, family=CountSketch(16, 4))
     assert verdict(sketched, "S20") == "inconclusive"
     assert verdict(dataclasses.replace(sketched, noises=[0.5]), "S20") != "fails"
@@ -212,7 +212,9 @@ def test_the_constant_of_theorem_6_2() -> None:
 
 
 def test_a_sensitivity_of_four_times_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sketchbench.task.privacy_lemmas.mean_sensitivity", lambda bound, batch, neighbours: 4 * bound)
+    monkeypatch.setattr(
+        "sketchbench.task.privacy.privacy_lemmas.mean_sensitivity", lambda bound, batch, neighbours: 4 * bound
+    )
     assert about("S19-single", "constant", LEMMAS.run()) == "fails"
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 from judging import shared, verdicts
+from sketchbench.task.inversion.inversion.property_inference import PropertyInference
 
 from sketchbench.attack import watched_training
 from sketchbench.attack.property import RandomForest
@@ -16,7 +17,6 @@ from sketchbench.base.kept import Kept
 from sketchbench.learning.dataset import digits
 from sketchbench.learning.model.networks import mlp
 from sketchbench.sketch import CountSketch
-from sketchbench.task.property_inference import PropertyInference
 
 SOUND = PropertyInference(
     **shared(CountSketch(64, 32), 10),

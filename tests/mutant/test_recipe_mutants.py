@@ -15,9 +15,9 @@ from sketchbench.learning.objective.sparse_gradients import SparseGradients
 from sketchbench.measure.row import Row
 from sketchbench.sketch import BlockSparseEmbedding, CountSketch, SubsampledHadamard
 from sketchbench.sketch.recovery import FIHT, CountSketchMedian
-from sketchbench.task.compressed_sensing import CompressedSensingTask
-from sketchbench.task.reconstruction import Reconstruction
-from sketchbench.task.weight_sketch import WeightSketch
+from sketchbench.task.double_blind.weight_sketch import WeightSketch
+from sketchbench.task.error_feedback.compressed_sensing import CompressedSensingTask
+from sketchbench.task.recovery.reconstruction import Reconstruction
 from sketchbench.theory.known import Known
 
 RANDOM = np.random.default_rng(0)

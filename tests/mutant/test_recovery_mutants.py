@@ -50,11 +50,11 @@ from sketchbench import kernels
 from sketchbench.sketch import BlockSparseEmbedding, Family, SubsampledHadamard
 from sketchbench.sketch.ordered import RowsInOrder
 from sketchbench.sketch.recovery import FIHT, CountSketchMedian, Desketch
-from sketchbench.task.isometry import Isometry
-from sketchbench.task.reconstruction import Reconstruction
-from sketchbench.task.signals import draw_sparse
-from sketchbench.task.stability import Stability
-from sketchbench.task.units import Units
+from sketchbench.task.recovery.reconstruction import Reconstruction
+from sketchbench.task.recovery.signals import draw_sparse
+from sketchbench.task.recovery.stability import Stability
+from sketchbench.task.recovery.units import Units
+from sketchbench.task.sketches.isometry import Isometry
 
 TESTS_FOLDER = Path(__file__).parents[1]
 D, K, SIGNALS = 2048, 92, 30  # the sparsity of the studies

@@ -8,8 +8,8 @@ from operators import DesketchNotAdjoint, GaussianUnscaled, SamplingScaledByB, S
 
 from sketchbench.sketch import CountSketch, Family, Gaussian, UniformSampling
 from sketchbench.sketch.control import QuarterCountSketch, TiedSigns
-from sketchbench.task import regulariser
-from sketchbench.task.regulariser import Regulariser
+from sketchbench.task.double_blind import regulariser
+from sketchbench.task.double_blind.regulariser import Regulariser
 from sketchbench.theory import second_moment
 from sketchbench.theory.known import Known
 

@@ -7,6 +7,9 @@ from typing import Any
 import judging
 import numpy as np
 import pytest
+from sketchbench.task.convergence.convergence.descent import Descent
+from sketchbench.task.convergence.convergence.one_round import OneRound
+from sketchbench.task.convergence.convergence.prescribed import Prescribed
 
 from sketchbench.federated import iterative_sketching
 from sketchbench.federated.sampled import SampledEstimates
@@ -16,9 +19,6 @@ from sketchbench.learning.objective.quadratic import Quadratic
 from sketchbench.learning.objective.saturating import Saturating
 from sketchbench.sketch.control import Zero
 from sketchbench.sketch.count_sketch import CountSketch
-from sketchbench.task.descent import Descent
-from sketchbench.task.one_round import OneRound
-from sketchbench.task.prescribed import Prescribed
 from sketchbench.theory import corollaries, descent, norm
 from sketchbench.theory.convergence import THEOREMS, Assumptions
 from sketchbench.theory.known import Known
@@ -126,7 +126,7 @@ def test_the_prescription_for_convex_losses() -> None:
 
 def test_a_server_that_hardly_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     slow = functools.partial(iterative_sketching.IterativeSketching, global_rate=0.002)
-    monkeypatch.setattr("sketchbench.task.prescribed.IterativeSketching", slow)
+    monkeypatch.setattr("sketchbench.task.convergence.prescribed.IterativeSketching", slow)
     assert judging.verdict("S32-convex", prescription().run()) == "fails"
 
 

@@ -11,6 +11,7 @@ from all_claims import CLAIMS
 
 from sketchbench.measure.column import Column
 from sketchbench.report.printed.transcription import FOLDER, PrintedError, read_printed
+from sketchbench.run.config.chapters import named
 from sketchbench.run.config.schema import SchemaError
 
 ROOT = Path(__file__).parents[2]
@@ -64,20 +65,20 @@ def test_the_rounds_are_those_that_studies_judge_by_and_figures_show() -> None:
         if (cell.paper, cell.place) == ("zhang2021", "Table 1"):
             rounds[cell.study].setdefault(f"{cell.where['participation']:g}", []).append(cell.number)
     for name, both in rounds.items():
-        study = yaml.safe_load((ROOT / "conf" / "study" / f"{name}.yaml").read_text())
+        study = yaml.safe_load(named(ROOT / "conf", "study")[name].read_text())
         paper = study["scales"]["paper"]
         settings = [study["set"], *(part.get("set", {}) for part in (paper, *paper["variations"]))]
         judged = {share: pair for each in settings for share, pair in each.get("task.judging.printed", {}).items()}
         assert len(judged) == 5
         assert judged == both
     for figure, name in (("rounds_to_target", "federated_mlp"), ("rounds_to_target_cnn", "federated_cnn")):
-        content = yaml.safe_load((ROOT / "conf" / "figure" / f"{figure}.yaml").read_text())
+        content = yaml.safe_load(named(ROOT / "conf", "figure")[figure].read_text())
         shown = content["scales"]["paper"]["arguments"]["printed"]
         assert list(zip(shown["plain"], shown["sketched"], strict=True)) == [tuple(r) for r in rounds[name].values()]
 
 
 def test_claims_and_quantities_exist() -> None:
-    measuring = "".join(path.read_text() for path in (ROOT / "sketchbench" / "task").glob("*.py"))
+    measuring = "".join(path.read_text() for path in (ROOT / "sketchbench" / "task").rglob("*.py"))
     for cell in CELLS:
         if cell.claim:
             assert CLAIMS[cell.claim].paper == cell.paper, cell.name

@@ -14,8 +14,8 @@ from sketchbench.sketch.recovery.fiht import FIHT
 from sketchbench.sketch.recovery.iht import IHT
 from sketchbench.sketch.recovery.recovery import Recovery
 from sketchbench.sketch.transform import SubsampledHadamard
-from sketchbench.task import signals
-from sketchbench.task.decoders import applications
+from sketchbench.task.recovery import signals
+from sketchbench.task.recovery.decoders import applications
 
 SKETCH = SubsampledHadamard(64, 40, signs=False).draw(3, kernels="numba")
 PHI = np.asarray(SKETCH.materialize())

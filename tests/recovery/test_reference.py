@@ -21,7 +21,7 @@ from sketchbench.sketch import (
 )
 from sketchbench.sketch.recovery import FIHT, IHT
 from sketchbench.sketch.recovery.iterative import Iterative
-from sketchbench.task.signals import draw, draw_sparse
+from sketchbench.task.recovery.signals import draw, draw_sparse
 
 EACH = pytest.mark.parametrize("kind", [FIHT, IHT], ids=lambda kind: kind.__name__)
 SENSING: dict[str, Callable[[int, int], Family]] = {

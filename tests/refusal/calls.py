@@ -133,7 +133,7 @@ VECTORS: list[Wrong] = [
     (lambda: ONE.as_linear_operator(dtype=complex), "must be float32 or float64"),
     (lambda: ONE.as_linear_operator() @ _with(X, np.nan), "every entry must be finite"),
     (lambda: ONE.as_linear_operator() @ np.array(["x"] * 16), "x"),
-    (STACK.as_linear_operator, "is no single linear operator"),
+    (STACK.as_linear_operator, "is not a single linear operator"),
     (lambda: ONE.materialize(dtype=int), "must be float32 or float64"),
 ]
 RECOVERIES: list[Wrong] = [

@@ -8,6 +8,8 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from all_claims import entry_text
+
 ROOT = Path(__file__).parents[2]
 CONF = ROOT / "conf"
 
@@ -37,7 +39,7 @@ FILES: dict[str, str | bytes] = {
     "list.json": "[]",
     "broken.json": "{",
     "none.json": '{"machine_info": {"sketchbench": {"kernels": "x", "device": "x", "threads": 1}}, "benchmarks": []}',
-    "S1.yaml": (CONF / "claim" / "S1.yaml").read_text(encoding="utf-8"),
+    "S1.yaml": entry_text("claim", "S1"),
     "broken.yaml": "a: [",
     "wrong.yaml": "a: 1",
     "notes.txt": "no output of ours\n",

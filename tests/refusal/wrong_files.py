@@ -3,14 +3,16 @@ error message. A text of None stands for the whole file. Each kind of message ha
 
 from pathlib import Path
 
+from all_claims import entry_text
+
 CONF = Path(__file__).parents[2] / "conf"
 Edit = tuple[str | None, str | bytes, str]
 
 AXES, SET = "axes: {d: [8], b: [4]}", "set: {task.trials: 3}"
 STUDY = f"task: moments\nsketch: [ams]\n{AXES}\n{SET}\n"
-CLAIM = (CONF / "claim" / "S1.yaml").read_text(encoding="utf-8")
-ERRATUM = (CONF / "erratum" / "song2023-D.20.yaml").read_text(encoding="utf-8")
-FIGURE = (CONF / "figure" / "tails.yaml").read_text(encoding="utf-8")
+CLAIM = entry_text("claim", "S1")
+ERRATUM = entry_text("erratum", "song2023-D.20")
+FIGURE = (CONF / "figure" / "sketches" / "tails.yaml").read_text(encoding="utf-8")
 SETTINGS = (CONF / "workflow.yaml").read_text(encoding="utf-8")
 LAUGHS = "\n".join(["x0: &x0 [1, 1]", *(f"x{i}: &x{i} [{', '.join([f'*x{i - 1}'] * 9)}]" for i in range(1, 12))])
 

@@ -16,6 +16,7 @@ from sketchbench.base.files import FileError
 from sketchbench.base.project import PROJECT
 from sketchbench.report import seal
 from sketchbench.report.claim.claims import Claim
+from sketchbench.report.claim.erratum import read_errata
 from sketchbench.report.claim.formula import lines
 from sketchbench.report.evidence import statistic
 from sketchbench.report.evidence.outcomes import Scale
@@ -25,6 +26,7 @@ from sketchbench.report.site.findings import THRESHOLD, read_findings
 from sketchbench.report.site.page import Page
 from sketchbench.report.site.verdicts import anchor, badge, escape, number, prose, typeset
 from sketchbench.run.config import commands
+from sketchbench.run.config.chapters import claim_ids, files
 from sketchbench.run.config.composition import compose
 from sketchbench.run.config.schema import load
 
@@ -76,7 +78,7 @@ def made(module: Any, scales: list[Scale]) -> dict[str, Page]:
 
 def test_every_claim_has_a_page_and_every_verdict_a_place(scales: list[Scale]) -> None:
     pages = made(claims, scales)
-    assert set(pages) == {"claims.md", *(f"claims/{path.stem}.md" for path in (CONF / "claim").glob("*.yaml"))}
+    assert set(pages) == {"claims.md", *(f"claims/{name}.md" for name in claim_ids(CONF))}
     text = pages["claims/S2.md"].text
     places = [text.index(f"## {heading}") for heading in HEADINGS]
     assert places == sorted(places)  # from the paper to the command
@@ -216,16 +218,19 @@ def test_the_papers_scale_alone_has_a_front_page(scales: list[Scale]) -> None:
     assert "verdict=fails&amp;scale=paper" in text
 
 
+ERRATA = {one.id for one in read_errata(files(CONF, "erratum"), ALL)}
+
+
 def test_every_erratum_has_a_section(scales: list[Scale]) -> None:
     text = made(errata, scales)["errata.md"].text
-    for path in (CONF / "erratum").glob("*.yaml"):
-        assert f"{{#{path.stem.lower()}}}" in text
+    for name in ERRATA:
+        assert f"{{#{name.lower()}}}" in text
     assert "30.16" in text
     first, _, second = text.partition("## No result depends on it")
     assert first.index("Theorem 6.2") < first.index("Lemma 6, Corollary 3") < first.index("Appendix B, both cases")
     assert "Lemma B.1" not in first
     assert "Lemma B.1" in second
-    assert text.count("```python") == len(list((CONF / "erratum").glob("*.yaml"))) - 3  # two change no number
+    assert text.count("```python") == len(ERRATA) - 3  # two change no number
 
 
 def test_the_history_marks_drifts_and_may_be_missing(scales: list[Scale]) -> None:

@@ -118,7 +118,7 @@ def finish(process: "subprocess.Popen[str]", fails: bool = False) -> str:
 def changed(project: projects.Project, line: str) -> None:
     """Every run does this first, and then comes to what it always comes to."""
     head = "def run(self) -> list[Row]:\n"
-    project.edit("sketchbench/task/moments.py", lambda text: text.replace(head, f"{head}        {line}\n", 1))
+    project.edit("sketchbench/task/sketches/moments.py", lambda text: text.replace(head, f"{head}        {line}\n", 1))
 
 
 def slowed(project: projects.Project, seconds: float) -> None:

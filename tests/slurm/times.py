@@ -7,7 +7,7 @@ from sketchbench.report.seal import UNSEALED
 from sketchbench.report.table.times import FOLDER, QUANTITIES
 
 APART = (f"tables/{FOLDER}/", UNSEALED)  # times of tables, and the verdicts on them
-PAGES = ("claims.md", "claims.seal", "printed.seal")  # that count or name the verdicts on times, too
+PAGES = ("claims.md", "seals.jsonl")  # that count or name the verdicts on times, too
 
 
 def without(outcome: Mapping[str, Any]) -> dict[str, Any]:

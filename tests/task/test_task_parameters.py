@@ -5,23 +5,23 @@ from dataclasses import fields
 from typing import Any
 
 import pytest
+from sketchbench.task.convergence.convergence.consensus import Consensus
 
 from sketchbench.kernels import load
 from sketchbench.sketch.count_sketch import CountSketch
 from sketchbench.sketch.recovery.count_sketch import CountSketchMedian
 from sketchbench.sketch.recovery.fiht import FIHT
 from sketchbench.sketch.sparse import BlockSparseEmbedding
-from sketchbench.task.consensus import Consensus
-from sketchbench.task.inner_products import InnerProducts
-from sketchbench.task.isometry import Isometry
-from sketchbench.task.moments import Moments
-from sketchbench.task.norms import Norms
-from sketchbench.task.padding import Padding
-from sketchbench.task.privacy_accounting import PrivacyAccounting
-from sketchbench.task.sketched_layers import SketchedLayersTask
-from sketchbench.task.spectrum import Spectrum
-from sketchbench.task.tails import Tails
-from sketchbench.task.weight_sketch import WeightSketch
+from sketchbench.task.double_blind.sketched_layers import SketchedLayersTask
+from sketchbench.task.double_blind.weight_sketch import WeightSketch
+from sketchbench.task.privacy.privacy_accounting import PrivacyAccounting
+from sketchbench.task.recovery.padding import Padding
+from sketchbench.task.sketches.inner_products import InnerProducts
+from sketchbench.task.sketches.isometry import Isometry
+from sketchbench.task.sketches.moments import Moments
+from sketchbench.task.sketches.norms import Norms
+from sketchbench.task.sketches.spectrum import Spectrum
+from sketchbench.task.sketches.tails import Tails
 from sketchbench.theory.known import Known
 from sketchbench.theory.leakage import count_sketch_spectrum
 

@@ -9,14 +9,14 @@ import song2023_counterexamples as song2023
 import tang2021_counterexamples as tang2021
 import yaml
 import zhang2021_counterexamples as zhang2021
-from all_claims import CLAIMS
+from all_claims import CLAIMS, entry
 
 from sketchbench.report.claim.claims import ClaimError
 from sketchbench.report.claim.erratum import Counterexample, read_errata
 from sketchbench.run.config.schema import SchemaError
 
 CONF = Path(__file__).parents[2] / "conf"
-ERRATA = {erratum.id: erratum for erratum in read_errata((CONF / "erratum").glob("*.yaml"), CLAIMS.values())}
+ERRATA = {erratum.id: erratum for erratum in read_errata((CONF / "erratum").rglob("*.yaml"), CLAIMS.values())}
 CODES = {name: case for name, one in ERRATA.items() if (case := one.counterexample) and case.code}
 COMPUTED = song2023.COUNTEREXAMPLES | tang2021.COUNTEREXAMPLES | zhang2021.COUNTEREXAMPLES
 
@@ -99,7 +99,7 @@ def test_a_counterexample_contradicts_the_print(relation: str, measured: float, 
     ],
 )
 def test_an_erratum_that_is_none(tmp_path: Path, changed: dict[str, object], message: str) -> None:
-    content = yaml.safe_load((CONF / "erratum" / "song2023-D.20.yaml").read_text(encoding="utf-8"))
+    content = entry("erratum", "song2023-D.20")
     for key, value in changed.items():
         content[key] = {**content[key], **value} if isinstance(value, dict) else value
     path = tmp_path / "song2023-D.20.yaml"
@@ -109,7 +109,7 @@ def test_an_erratum_that_is_none(tmp_path: Path, changed: dict[str, object], mes
 
 
 def test_a_misprint_may_change_no_number(tmp_path: Path) -> None:
-    content = yaml.safe_load((CONF / "erratum" / "song2023-D.11.yaml").read_text(encoding="utf-8"))
+    content = entry("erratum", "song2023-D.11")
     assert "counterexample" not in content
     path = tmp_path / "song2023-D.11.yaml"
     path.write_text(yaml.safe_dump(content))

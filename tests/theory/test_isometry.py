@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from sketchbench.kernels import load
 from sketchbench.sketch import SubsampledHadamard
-from sketchbench.task.isometry import Isometry
+from sketchbench.task.sketches.isometry import Isometry
 from sketchbench.theory.isometry import proposition_1
 
 

@@ -10,7 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import yaml
+from all_claims import entry
 from started import Started
+
+from sketchbench.report import seal
+from sketchbench.report.seal import LOCK, Seal
 
 ROOT = Path(__file__).parents[2]
 STUDY = """\
@@ -92,11 +97,15 @@ class Project:
         return {name for name, when in self.records().items() if before.get(name) != when}
 
     def reports(self) -> dict[str, bytes]:
-        """Every report, byte for byte, without the origins of tables, which differ between runs, and rejected files."""
+        """Every report and manifest, byte for byte, without origins, which differ between runs, and rejected files."""
         folder = self.path / "reports" / "smoke"
-        left_out = (".rejected", "/origin/")
+        left_out = (".rejected", "/origin/", LOCK)
         paths = (path for path in sorted(folder.rglob("*")) if not any(part in str(path) for part in left_out))
         return {str(path.relative_to(folder)): path.read_bytes() for path in paths if path.is_file()}
+
+    def sealed(self, name: str) -> Seal:
+        """The seal of a report by its path without the ending."""
+        return seal.read(self.path / "reports" / "smoke" / name)
 
 
 @pytest.fixture(scope="session")
@@ -108,25 +117,28 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("conf", "workflow", "sketchbench"):
         shutil.copytree(ROOT / name, path / name, ignore=ignored)
     shutil.copy(ROOT / "environment.yml", path)
-    for folder, kept in (
-        ("study", ()),
-        ("claim", ("S1", "S2x")),
-        ("erratum", ()),
-        ("printed", ()),
-        ("sketch", ("count_sketch", "uniform_sampling")),
-    ):
-        for file in (path / "conf" / folder).glob("*.yaml"):
-            if file.stem not in kept:
-                file.unlink()
+    for folder in ("study", "claim", "erratum", "printed"):
+        shutil.rmtree(path / "conf" / folder)
+        (path / "conf" / folder).mkdir()
+    for file in (path / "conf" / "sketch").glob("*.yaml"):
+        if file.stem not in ("count_sketch", "uniform_sampling"):
+            file.unlink()
     (path / "conf" / "study" / "tiny.yaml").write_text(STUDY)
     settings = path / "conf" / "workflow.yaml"  # a process for each study and table, as at the other scales
     settings.write_text(settings.read_text().replace("smoke: all", "smoke: 16"))
     for claim in ("S1", "S2x"):
         file = path / "conf" / "claim" / f"{claim}.yaml"
-        text = file.read_text().replace("studies: [embedding, moments]", "studies: [tiny]")
-        text = text.partition("negative_control:")[0]  # that of S1 is of a study which is not there
-        lines = [line for line in text.splitlines() if "studies: [moments]" not in line]
-        file.write_text("\n".join(lines).replace(", studies: [embedding]", "") + "\n")
+        content = {**entry("claim", claim), "studies": ["tiny"]}
+        for name in (
+            "negative_control",
+            "near_miss",
+            "reason",
+            "scales",
+        ):  # of studies that are not there
+            content.pop(name, None)
+        checks = [check for check in content["checks"] if check.get("studies") != ["moments"]]
+        content["checks"] = [{name: check[name] for name in check if name != "studies"} for check in checks]
+        file.write_text(yaml.safe_dump(content, sort_keys=False, width=1000))
     return path
 
 

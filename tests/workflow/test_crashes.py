@@ -104,14 +104,16 @@ def test_whatever_is_damaged_is_made_again(finished: Project) -> None:
             other: replace_by_a_folder,
             receipt: replace_by_a_folder,
             reports / "tables" / "tiny.csv": flip,
-            reports / "claims.seal": flip,
+            reports / "seals.jsonl": flip,
+            Path("results/smoke/sealed/claims"): replace_by_a_folder,
         },
         {
             RECORD: lambda name: edit_by_a_tool(),
             other: lambda name: (project.path / name).write_bytes(b""),
             receipt: replace_by_a_link,
             reports / "claims.md": lambda name: (project.path / name).write_bytes(b""),
-            reports / "tables" / "tiny.seal": replace_by_a_link,
+            reports / "tables" / "seals.jsonl": replace_by_a_link,
+            Path("results/smoke/sealed/tables/tiny"): replace_by_a_link,
             reports / "claims.csv": lambda name: shutil.copy(project.path / RECORD, project.path / name),
         },
     ]

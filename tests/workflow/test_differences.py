@@ -34,7 +34,7 @@ def test_a_difference(finished: Project) -> None:
     assert code != 0
     assert "S2x CountSketch: differs: it is published, and not there" in said
     reports = project.path / "reports"
-    for name in ("claims.csv", "claims.seal", "tables/tiny.csv", "tables/tiny.seal"):
+    for name in ("claims.csv", "seals.jsonl", "tables/tiny.csv", "tables/seals.jsonl"):
         assert (reports / name).is_file(), name
     assert project.run(*QUICK)[0] != 0
     assert "differs: " in project.succeed(*QUICK, "differences=list").splitlines()[-1]

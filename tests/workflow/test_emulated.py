@@ -31,7 +31,7 @@ def emulated(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pr
     project = dataclasses.replace(copied(small, tmp_path), packages=(DEVICE / "emulated",))
     for group, names in (("study", STUDIES), ("sketch", SKETCHES)):
         for name in names:
-            shutil.copy(ROOT / "conf" / group / f"{name}.yaml", project.path / "conf" / group)
+            shutil.copy(next((ROOT / "conf" / group).rglob(f"{name}.yaml")), project.path / "conf" / group)
     project.edit("conf/workflow.yaml", lambda text: text.replace("smoke: 16", "smoke: all"))
     return project
 

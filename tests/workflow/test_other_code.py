@@ -8,11 +8,9 @@ import pytest
 from conftest import Project
 from test_partial import prepare
 
-from sketchbench.report import seal
 from sketchbench.report.codes import CHANGED
 from sketchbench.report.current import not_current
 from sketchbench.report.inputs import CODE
-from sketchbench.report.seal import Seal
 
 pytestmark = pytest.mark.workflow
 PAGE, RUN = "sketchbench/report/claim/page.py", "def run(self) -> list[Row]:\n"
@@ -25,16 +23,12 @@ cells:
 """
 
 
-def sealed(project: Project, name: str) -> Seal:
-    return seal.read(project.path / "reports" / "smoke" / f"{name}.seal")
-
-
 def test_code_that_changes_while_jobs_run(finished: Project) -> None:
     """A run edits the page's code before the page is made. So it is not made, until the edit is undone: then it is that
     of the code that was planned, though Snakemake saw no input of it change."""
     before, page = finished.reports(), (finished.path / PAGE).read_text()
     edit = f"        open({PAGE!r}, 'a').write('EDITED = 1\\n')\n"
-    finished.edit("sketchbench/task/moments.py", lambda text: text.replace(RUN, RUN + edit, 1))
+    finished.edit("sketchbench/task/sketches/moments.py", lambda text: text.replace(RUN, RUN + edit, 1))
     code, output = finished.run()
     assert code != 0
     assert (finished.path / PAGE).read_text() != page
@@ -49,25 +43,25 @@ def test_code_that_changes_while_jobs_run(finished: Project) -> None:
 
 def test_code_that_snakemake_has_forgotten(finished: Project) -> None:
     """Seals name the code of each report; so no other report is made again."""
-    table = sealed(finished, "tables/tiny")
+    table = finished.sealed("tables/tiny")
     finished.edit(PAGE, lambda text: text.replace("an error rate", "a rate of errors"))
     shutil.rmtree(finished.path / ".snakemake")
-    before = sealed(finished, "claims")
+    before = finished.sealed("claims")
     finished.succeed()
     assert "rate of errors" in finished.reports()["claims.md"].decode()
-    after = sealed(finished, "claims")
+    after = finished.sealed("claims")
     assert {name for name in after.made_of if after.made_of[name] != before.made_of.get(name)} == {CODE}
-    assert sealed(finished, "tables/tiny") == table
+    assert finished.sealed("tables/tiny") == table
 
 
 def test_figures_of_tables_that_stay(finished: Project) -> None:
     """Drawn by other code, one is drawn again by a run of another study; no other is."""
     prepare(finished)
     finished.succeed()
-    before = sealed(finished, "figures/squared_norm")
+    before = finished.sealed("figures/squared_norm")
     finished.edit("sketchbench/report/figure/squared_norm.py", lambda text: text + "\nEDITED = 1\n")
     finished.succeed("studies=tiny")
-    after = sealed(finished, "figures/squared_norm")
+    after = finished.sealed("figures/squared_norm")
     assert {name for name in after.made_of if after.made_of[name] != before.made_of.get(name)} == {CODE}
     assert after.files == before.files
     svg = finished.path / "reports" / "smoke" / "figures" / "squared_norm.svg"
@@ -94,6 +88,6 @@ def test_libraries_of_other_releases(finished: Project) -> None:
     """A table states the releases behind its records, and is named where others are installed."""
     reports = finished.path / "reports" / "smoke"
     assert not_current(reports) == []
-    numpy = sealed(finished, "tables/tiny").versions["numpy"]
-    (line,) = not_current(reports, {"numpy": "0.1", "torch": sealed(finished, "tables/tiny").versions["torch"]})
+    numpy = finished.sealed("tables/tiny").versions["numpy"]
+    (line,) = not_current(reports, {"numpy": "0.1", "torch": finished.sealed("tables/tiny").versions["torch"]})
     assert line.startswith(f"{reports}: tiny: table made with numpy {numpy}, 0.1 is installed; ")

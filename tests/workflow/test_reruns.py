@@ -15,9 +15,9 @@ def test_a_second_run_does_nothing(finished: Project) -> None:
     assert set(finished.reports()) == {
         "claims.csv",
         "claims.md",
-        "claims.seal",
+        "seals.jsonl",
         "tables/tiny.csv",
-        "tables/tiny.seal",
+        "tables/seals.jsonl",
     }
     assert "Nothing to be done" in finished.succeed()
     assert finished.records() == before
@@ -44,12 +44,12 @@ def test_code_and_texts(finished: Project) -> None:
     kernels = "sketchbench/kernels/numpy_kernels.py"
     finished.edit(kernels, lambda text: text.replace("Philox4x32-10 (", "Philox, ten rounds ("))
     finished.edit("sketchbench/theory/tail.py", lambda text: text.replace('"""Thresholds', '"""The thresholds'))
-    finished.edit("sketchbench/task/norms.py", lambda text: text + "\nUNRELATED = 1\n")
+    finished.edit("sketchbench/task/sketches/norms.py", lambda text: text + "\nUNRELATED = 1\n")
     finished.edit("conf/sketch/count_sketch.yaml", lambda text: text + "# a remark\n")
     finished.edit("conf/claim/S1.yaml", lambda text: text.replace("place: ", "place: about "))
     assert finished.rerun() == set()
     changed = {name for name, content in finished.reports().items() if content != before[name]}
-    assert changed == {"claims.csv", "claims.seal"}
+    assert changed == {"claims.csv", "seals.jsonl"}
 
     finished.edit("sketchbench/sketch/uniform.py", lambda text: text + "\nRELATED = 1\n")
     assert finished.rerun() == {SAMPLING}
@@ -61,6 +61,8 @@ def test_code_and_texts(finished: Project) -> None:
 def test_without_the_memory_of_snakemake(finished: Project) -> None:
     """Records know what they are made from: a stale one is noticed, even where Snakemake forgot, and no other is made
     again."""
+    shutil.rmtree(finished.path / ".snakemake")
+    assert "Nothing to be done" in finished.succeed()
     shutil.rmtree(finished.path / ".snakemake")
     finished.edit("sketchbench/sketch/uniform.py", lambda text: text + "\nRELATED = 1\n")
     assert finished.rerun() == {SAMPLING}

@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 from conftest import Project
 
+from sketchbench.report.seal import LOCK, MANIFEST
 from sketchbench.run import record
 
 REPORTS, RESULTS = Path("reports/smoke"), Path("results/smoke")
@@ -47,7 +48,7 @@ def prepared(project: Project, figure: bool, again: bool) -> dict[str, object]:
         project.succeed(wrapper=True)
         (project.path / "seconds").write_text(str(time.monotonic() - start))
     whole = outcome(project)
-    assert len(whole) == (3 + 2 * 2 + 3 + 4 if figure else 3 + 2 + 2)
+    assert len(whole) == (3 + 3 + 3 + 4 if figure else 3 + 2 + 2)
     return whole
 
 
@@ -56,7 +57,7 @@ def outcome(project: Project) -> dict[str, object]:
     found: dict[str, object] = {
         str(path): path.read_bytes()
         for path in sorted((project.path / REPORTS).rglob("*"))
-        if path.is_file() and path.suffix != ".rejected" and "origin" not in path.parts
+        if path.is_file() and path.suffix != ".rejected" and "origin" not in path.parts and path.name != LOCK
     }
     for path in sorted((project.path / RESULTS).rglob("*.parquet")):
         stored = record.read(path)
@@ -67,7 +68,7 @@ def outcome(project: Project) -> dict[str, object]:
 def leftovers(project: Project) -> list[Path]:
     """Files of which only a part was written."""
     hidden = [path for name in ("reports", "results") for path in (project.path / name).rglob(".*")]
-    return [path for path in hidden if path.is_file() and path.name != ".snakemake_timestamp"]
+    return [path for path in hidden if path.is_file() and path.name not in (".snakemake_timestamp", LOCK)]
 
 
 def fresh(project: Project) -> None:
@@ -170,7 +171,7 @@ def full_mount(project: Project, chance: random.Random) -> str:
 
 def damage(project: Project, chance: random.Random) -> str:
     """One of the files of a finished run is damaged in one way."""
-    files = [path for path in _finished(project) if path.is_file()]
+    files = [path for path in _finished(project) if path.is_file() and path.stat().st_size]
     path, way = chance.choice(files), chance.choice(sorted(WAYS))
     WAYS[way](path, chance)
     return f"{path.relative_to(project.path)}: {way}"
@@ -275,7 +276,7 @@ DISORDERS: dict[str, Callable[[Path], object]] = {
     "a file for the folder of a study": lambda path: _file_for_folder(path / RESULTS / "tiny"),
     "a file for the folder of tables": lambda path: _file_for_folder(path / REPORTS / "tables"),
     "a damaged memory of configs": lambda path: (path / "results" / "composed.txt").write_text("{}"),
-    "seals that are gone": lambda path: [seal.unlink() for seal in (path / REPORTS).rglob("*.seal")],
+    "seals that are gone": lambda path: [place.unlink() for place in (path / REPORTS).rglob(MANIFEST)],
     "reports of another seed": _of_another_seed,
     "results of another seed": lambda path: _of_another_seed(path, RESULTS),
 }

@@ -1,28 +1,41 @@
 # The last of all: whether the verdicts are the published ones, those of git's HEAD. One that differs, or a broken
 # contract, fails the run, after all is written, and fails it again until it is none; at the smoke scale, where trials
 # are few, and with differences=list they are listed only.
+import atexit
+import sys
+import time
+
 from sketchbench.report import committed
 
+STARTED = time.time()
+
+
+def repeat_last_line(log):
+    """Print the last line of a log that this run has written."""
+    if log.is_file() and log.stat().st_mtime >= STARTED:
+        print(*log.read_text(encoding="utf-8").splitlines()[-1:], file=sys.stderr)
+
+
+# Snakemake's own last line comes after those of `onsuccess` and `onerror`.
 if workflow.is_main_process:
-    progress.end_with(Path(LOGS) / "check.log")
+    atexit.register(repeat_last_line, Path(LOGS) / "check.log")
 
 
 rule check:
     input:
         verdicts=rules.claims.output.csv,
-        seal=rules.claims.output.seal,
         others=[
             rules.claims.output,
             rules.printed.output if PRINTED else [],
             rules.frontier.output if FRONTIER else [],
             rules.first.output if PLAN.first else [],
             expand(
-                [f"{TABLE}.{ending}" for ending in ("csv", "seal")],
+                [f"{TABLE}.csv", f"{SEALED}/tables/{{study}}"],
                 study=PLAN.runs,
             ),
             PLAN.all_receipts,  # by name, so that one that is gone is made again
             expand(
-                [f"{FIGURE}.{ending}" for ending in ("svg", "png", "seal")],
+                [f"{FIGURE}.svg", f"{FIGURE}.png", f"{SEALED}/figures/{{figure}}"],
                 figure=FIGURES,
             ),
         ],

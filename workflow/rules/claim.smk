@@ -2,7 +2,6 @@
 rule claims:
     input:
         tables=expand(f"{TABLE}.csv", study=PLAN.tables),
-        seals=expand(f"{TABLE}.seal", study=PLAN.tables),
         claims=CLAIMS,
         errata=ERRATA,
         rate=RATE,
@@ -13,7 +12,7 @@ rule claims:
             caption="../captions/claims.rst",
         ),
         page=f"{REPORTS}/claims.md",
-        seal=f"{REPORTS}/claims.seal",
+        sealed=touch(f"{SEALED}/claims"),
     log:
         f"{LOGS}/claims.log",
     group:

@@ -4,9 +4,6 @@ rule figure:
         tables=lambda wildcards: expand(
             f"{TABLE}.csv", study=CATALOGUE[wildcards.figure].studies
         ),
-        seals=lambda wildcards: expand(
-            f"{TABLE}.seal", study=CATALOGUE[wildcards.figure].studies
-        ),
     output:
         svg=report(
             f"{FIGURE}.svg",
@@ -15,7 +12,7 @@ rule figure:
             labels={"figure": "{figure}"},
         ),
         png=f"{FIGURE}.png",
-        seal=f"{FIGURE}.seal",
+        sealed=touch(f"{SEALED}/figures/{{figure}}"),
     log:
         f"{LOGS}/figure/{{figure}}.log",
     wildcard_constraints:

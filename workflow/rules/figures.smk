@@ -1,7 +1,7 @@
 # All figures in two processes: what takes long is starting Python.
 rule figures:
     input:
-        expand([f"{TABLE}.csv", f"{TABLE}.seal"], study=PLAN.tables),
+        expand(f"{TABLE}.csv", study=PLAN.tables),
     output:
         drawings(FIGURES[::2]),
     log:

@@ -5,7 +5,7 @@ rule first:
     output:
         csv=f"{RESULTS}/first/claims.csv",
         page=f"{RESULTS}/first/claims.md",
-        seal=f"{RESULTS}/first/claims.seal",
+        sealed=touch(f"{SEALED}/first/claims"),
     log:
         f"{LOGS}/first.log",
     priority: PLAN.priority("short", "1")
@@ -38,4 +38,4 @@ rule first:
         " --code {params.joining};"
         " python -m sketchbench step claims {params.names:q} --claims conf/claim --errata conf/erratum"
         " --facts {params.facts:q} --csv {output.csv:q} --page {output.page:q}"
-        " --code {params.code}; }} 2> {log:q}"
+        " --code {params.code}; }} 2> {log:q}; echo 'first verdicts are in' {output.page:q}"

@@ -2,14 +2,13 @@
 rule frontier:
     input:
         tables=expand(f"{TABLE}.csv", study=FRONTIER),
-        seals=expand(f"{TABLE}.seal", study=FRONTIER),
     output:
         csv=report(
             f"{REPORTS}/frontier.csv",
             category="Frontier",
             caption="../captions/frontier.rst",
         ),
-        seal=f"{REPORTS}/frontier.seal",
+        sealed=touch(f"{SEALED}/frontier"),
     log:
         f"{LOGS}/frontier.log",
     group:

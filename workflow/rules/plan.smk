@@ -9,16 +9,14 @@ from snakemake.logging import logger
 
 from sketchbench.plan import cluster, makers
 from sketchbench.plan import making as planning
-from sketchbench.plan import progress
 from sketchbench.plan.trained import trained
 from sketchbench.report import frontier, standing
 from sketchbench.base.errors import ConfigError
 from sketchbench.base.files import FileError, write_text
 from sketchbench.report.figure.catalogue import read_catalogue
 from sketchbench.report.printed.transcription import studies_printed
-from sketchbench.run.config.composition import user_folder
+from sketchbench.run.config import chapters
 from sketchbench.run.config.schema import SchemaError
-from sketchbench.plan.inspection.check import check_folder
 
 # Snakemake takes braces for a wildcard, also in the path of a lock or of an environment.
 if re.search("[{}]", f"{os.getcwd()}{workflow.basedir}"):
@@ -30,7 +28,7 @@ if re.search("[{}]", f"{os.getcwd()}{workflow.basedir}"):
 if "cupy_only" in workflow.global_resources and config["kernels"] != "cupy":
     raise WorkflowError(
         f"this profile is for kernels=cupy, not kernels={config['kernels']};"
-        " add --config kernels=cupy, or take another profile"
+        " add --kernels cupy, or choose another profile"
     )
 
 # Snakemake reads the value of a setting as YAML, without quotes at its ends; the path of a folder is what is written.
@@ -43,8 +41,6 @@ try:
     planning.check_settings(config)
     if workflow.is_main_process:
         planning.check_kernels(config["kernels"], config["device"] == "elsewhere")
-        if folder := user_folder(config["folder"]):
-            check_folder(folder)
     PLAN = planning.from_settings(config, main=workflow.is_main_process)
     CATALOGUE = read_catalogue()
     MEASURED = studies_printed()
@@ -57,6 +53,8 @@ except (ConfigError, SchemaError, FileError, ValueError, RuntimeError) as error:
     raise WorkflowError(str(error)) from None
 
 RESULTS, LOGS, REPORTS = PLAN.places
+# A mark for each report that is sealed, since a manifest of many reports can't be the output of one job.
+SEALED = f"{RESULTS}/sealed"
 TABLE = f"{REPORTS}/tables/{{study}}"
 FIGURE = f"{REPORTS}/figures/{{figure}}"
 FIGURES = makers.figures(CODES)
@@ -81,13 +79,6 @@ def grouped(group):
     return group if cluster.SHORT in workflow.group_settings.group_components else None
 
 
-def slots():
-    """How many jobs there are side by side; it is known only once the graph is there."""
-    if workflow.dryrun:
-        return 0
-    return workflow.cores if workflow.local_exec else workflow.nodes
-
-
 shown = report  # whose name a line of a function can't begin with
 
 
@@ -102,11 +93,12 @@ def drawings(names):
         )
         for name in names
     ]
-    return pictures + expand([f"{FIGURE}.png", f"{FIGURE}.seal"], figure=names)
+    marks = [touch(f"{SEALED}/figures/{name}") for name in names]
+    return pictures + expand(f"{FIGURE}.png", figure=names) + marks
 
 
-CLAIMS = sorted(Path("conf/claim").glob("*.yaml"))
-ERRATA = sorted(Path("conf/erratum").glob("*.yaml"))
+CLAIMS = chapters.files(Path("conf"), "claim")
+ERRATA = chapters.files(Path("conf"), "erratum")
 RATE = Path("conf/error_rate.yaml")
 JUDGED_BY = [*CLAIMS, *ERRATA, RATE]
 
@@ -137,6 +129,7 @@ if workflow.is_main_process:
             facts=PLAN.facts,
             claims=JUDGED_BY,
             standing=PLAN.standing,
+            marks=Path(SEALED),
             printed=PRINTED and standing.PrintedTables(PRINTED, PRINTED_FILES, PRINTED_OLDER),
             frontier=FRONTIER and standing.FrontierTable(FRONTIER, TRAINED),
         )
@@ -147,6 +140,7 @@ if workflow.is_main_process:
                 {study: PLAN.manifest(study) for study in PLAN.first},
                 facts=PLAN.facts,
                 claims=JUDGED_BY,
+                marks=Path(SEALED, "first"),
             )
         if config["studies"] != "all":
             REJECTED += standing.check_others(
@@ -156,9 +150,6 @@ if workflow.is_main_process:
         raise WorkflowError(str(error)) from None
     for line in REJECTED:
         logger.warning(line)
-    if not workflow.output_settings.verbose:
-        news = {"first": f"first verdicts in {RESULTS}/first/claims.md"}
-        progress.follow(logger, PLAN.seconds_left(), slots, news)
 
 # What a run that uses the user's own code is told about where it is.
 FOLDER = (

@@ -2,17 +2,15 @@
 rule printed:
     input:
         tables=expand(f"{TABLE}.csv", study=PRINTED),
-        seals=expand(f"{TABLE}.seal", study=PRINTED),
         printed=PRINTED_FILES,
         verdicts=rules.claims.output.csv,
-        seal=rules.claims.output.seal,
     output:
         csv=report(
             f"{REPORTS}/printed.csv",
             category="Printed",
             caption="../captions/printed.rst",
         ),
-        seal=f"{REPORTS}/printed.seal",
+        sealed=touch(f"{SEALED}/printed"),
     log:
         f"{LOGS}/printed.log",
     group:

@@ -11,7 +11,7 @@ rule table:
             caption="../captions/table.rst",
             labels={"study": "{study}"},
         ),
-        seal=f"{TABLE}.seal",
+        sealed=touch(f"{SEALED}/tables/{{study}}"),
     log:
         f"{LOGS}/table/{{study}}.log",
     wildcard_constraints:

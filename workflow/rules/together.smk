@@ -12,7 +12,7 @@ rule tables:
             )
             for study in PLAN.shared
         ],
-        seal=expand(f"{TABLE}.seal", study=PLAN.shared),
+        sealed=touch(expand(f"{SEALED}/tables/{{study}}", study=PLAN.shared)),
     log:
         f"{LOGS}/tables.log",
     group:

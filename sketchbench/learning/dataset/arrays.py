@@ -1,4 +1,4 @@
-"""Checks of arrays of data, whose errors name the first wrong entry and its place."""
+"""Checks of data arrays; their errors name the first wrong entry and its place."""
 
 from typing import Any
 
@@ -7,19 +7,9 @@ from numpy.typing import DTypeLike, NDArray
 
 
 def check_array(name: str, value: Any, dtype: DTypeLike, *axes: str) -> None:
-    """Check that a value is a plain NumPy array of a type and a number of axes.
-
-    O(1) for a right array; a wrong one is searched for an entry that the type can't hold.
-
-    Arguments:
-        name: with which the error begins.
-        value: the array.
-        dtype: its type.
-        axes: their names, for the error.
-
-    Raises:
-        ValueError: for anything else, and for a masked array, whose mask would be lost.
-    """
+    """Check that a value is a plain NumPy array of a type and a number of axes; the error begins with `name`, and names
+    the axes. O(1) for a right array; a wrong one is searched for an entry that the type can't hold. Raises ValueError
+    for anything else, and for a masked array, whose mask would be lost."""
     masked = isinstance(value, np.ma.MaskedArray)
     if isinstance(value, np.ndarray) and not masked and value.dtype == dtype and value.ndim == len(axes):
         return
@@ -34,24 +24,20 @@ def check_array(name: str, value: Any, dtype: DTypeLike, *axes: str) -> None:
 
 
 def check_range(name: str, value: NDArray[Any], low: int, high: int, condition: str) -> None:
-    """Check that the entries of an array of integers are from `low` to `high`.
-
-    Raises:
-        ValueError: with the first other entry, its place, and the condition.
-    """
+    """Raise ValueError, with the first wrong entry, its place and the condition, unless integers are in a range."""
     if value.size and (value.min() < low or value.max() > high):
         wrong = (value < low) | (value > high)
         raise ValueError(f"{name}: {entry(value, int(wrong.argmax()))} must be {low} to {high}, {condition}")
 
 
 def entry(array: NDArray[Any], place: int) -> str:
-    """An entry and its place, for messages: `5 at (0, 2)`, or `5 at 2` where there is one axis."""
+    """An entry and its place, for messages: `5 at (0, 2)`, or `5 at 2` if there is one axis."""
     indices = tuple(int(i) for i in np.unravel_index(place, array.shape))
     return f"{array[indices]} at {indices if len(indices) > 1 else indices[0]}"
 
 
 def _first_wrong(array: NDArray[Any], dtype: np.dtype[Any]) -> str:
-    """The end of a message: the first entry that another type can't hold; nothing if there is none."""
+    """The end of a message: the first entry that another type can't hold; "" if there is none."""
     if array.dtype.kind not in "iuf" or dtype.kind not in "iu":
         return ""
     with np.errstate(invalid="ignore"):

@@ -7,19 +7,9 @@ from sketchbench.learning.dataset.dataset import Split
 
 
 def flip_and_rotate(split: Split, seed: int, degrees: float = 36.0) -> Split:
-    """Mirror every image with probability 1/2, and rotate it about its centre by a uniform angle.
-
-    tang2021 Appendix C.2 names flips and rotations without a range; 36 degrees is that of its published code. It takes
-    about 0.3 ms for each image of 3 × 32 × 32 pixels.
-
-    Arguments:
-        split: images and labels.
-        seed: root of flips and angles.
-        degrees: largest angle, in either direction.
-
-    Returns:
-        Equally many images, in the same order. Pixels from beyond an edge are reflected at the edge.
-    """
+    """Mirror every image with probability 1/2, and rotate it about its centre by a uniform angle of at most `degrees`,
+    in either direction; edges reflect. tang2021 Appendix C.2 names flips and rotations without a range; its published
+    code has 36 degrees. It takes about 0.3 ms for each image of 3 × 32 × 32 pixels."""
     from scipy.ndimage import rotate  # an import of 0.2 s, for few tasks only
 
     random = seeds.generator(seed, data="augmentation")

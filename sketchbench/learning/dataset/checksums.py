@@ -1,8 +1,6 @@
-"""Checksums for data sets without published ones: a list that is written once and verified at every read.
-
-A flipped bit in a photograph changes pixels and raises no error, so a file without a checksum is not read. The list is
-`SHA256SUMS` in the folder of the data set, in the format that `sha256sum --check` reads.
-"""
+"""Checksums for data sets without published ones: a list that is written once and verified at every read. A flipped bit
+in a photograph changes pixels and raises no error, so a file without a checksum is not read. The list is `SHA256SUMS`
+in the data set's folder, in the format of `sha256sum --check`."""
 
 import hashlib
 import re
@@ -14,16 +12,8 @@ _LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
 
 
 def read_bounded(path: Path, most: int, what: str) -> bytes:
-    """Read a file of at most `most` bytes.
-
-    Arguments:
-        path: the file.
-        most: largest number of bytes; no more are read.
-        what: name of the data set, with which error messages begin.
-
-    Raises:
-        ValueError: for a file that is larger or cannot be read.
-    """
+    """Read a file of at most `most` bytes. Raises ValueError for a file that is larger or cannot be read; the message
+    begins with `what`, the name of the data set."""
     try:
         with path.open("rb") as file:
             content = file.read(most + 1)
@@ -35,16 +25,9 @@ def read_bounded(path: Path, most: int, what: str) -> bytes:
 
 
 class VerifiedFolder:
-    """A folder with a list of checksums, of which only files with the right checksum are read.
-
-    Arguments:
-        folder: the folder.
-        what: name of the data set, for messages.
-        command: command that writes the list, for messages.
-
-    Raises:
-        ValueError: for a folder without a list, or a list that cannot be read.
-    """
+    """A folder with a list of checksums; only files with the right checksum are read.
+    `folder`: the folder; `what`: name of the data set, for messages; `command`: command that writes the list, for
+    messages. Raises ValueError for a folder without a list, or a list that cannot be read."""
 
     def __init__(self, folder: Path, what: str, command: str) -> None:
         self._folder, self._what, self._command = folder, what, command
@@ -56,15 +39,11 @@ class VerifiedFolder:
         text = read_bounded(folder / NAME, LARGEST, what).decode("utf-8", "replace")
         lines = [_LINE.fullmatch(line) for line in text.splitlines()]
         if not lines or None in lines:
-            raise ValueError(f"{what}: {folder / NAME} is no list of checksums; write it again with `{command}`")
+            raise ValueError(f"{what}: {folder / NAME} is not a list of checksums; write it again with `{command}`")
         self._sums = {line[2]: line[1] for line in lines if line}
 
     def read(self, path: Path, most: int) -> bytes:
-        """Read a file of at most `most` bytes, and verify its checksum.
-
-        Raises:
-            ValueError: for a file that is larger, not in the list, or has another checksum.
-        """
+        """Read a file of at most `most` bytes. Raises ValueError for a larger file or a wrong checksum."""
         content = read_bounded(path, most, self._what)
         checksum = self._sums.get(path.relative_to(self._folder).as_posix())
         if checksum != hashlib.sha256(content).hexdigest():

@@ -38,18 +38,10 @@ LARGEST = 10_000 * (1 + 3072) + (1 << 20)  # bytes of the largest file; a pickle
 
 
 def load(root: str | None = None) -> Dataset:
-    """50,000 training and 10,000 test images of 3 × 32 × 32 pixels, in 10 classes.
-
-    A binary version with other checksums than the official one, such as one from a mirror's images, is read only with a
-    list of its checksums (`python -m sketchbench.dataset checksum cifar10`), and has another label.
-
-    Arguments:
-        root: the data root; see `data_root`.
-
-    Raises:
-        FileNotFoundError: for a missing file; the message names the folder and how to get the file.
-        ValueError: for a file that is damaged, or has no checksum.
-    """
+    """50,000 training and 10,000 test images of 3 × 32 × 32 pixels, in 10 classes, from the data root (`data_root`). A
+    binary version with other checksums than the official one, such as a mirror's, is read only with a list of its
+    checksums (`python -m sketchbench.dataset checksum cifar10`), and has another label. Raises FileNotFoundError for a
+    missing file, with the folder and how to get the file; ValueError for a file that is damaged, or has no checksum."""
     base = data_root(root)
     binary, pickled = base / "cifar-10-batches-bin", base / "cifar-10-batches-py"
     if binary.is_dir() or not pickled.is_dir():
@@ -75,7 +67,6 @@ def load(root: str | None = None) -> Dataset:
 
 
 def _content(folder: Path, name: str) -> bytes:
-    """Read a file of the data set."""
     if not (folder / name).is_file():
         raise missing_file(f"CIFAR-10: {name}", folder, how_to_fetch("cifar10"))
     return read_bounded(folder / name, LARGEST, "CIFAR-10")
@@ -123,5 +114,4 @@ class _Arrays(pickle.Unpickler):
 
 
 def _split(pixels: NDArray[np.uint8], labels: NDArray[np.integer]) -> Split:
-    """The images and labels of flat pixels (n, 3072) and labels (n,)."""
     return Split(pixels.reshape(-1, *SHAPE), labels.astype(np.int64))

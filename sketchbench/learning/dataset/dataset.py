@@ -17,16 +17,11 @@ from sketchbench.learning.dataset.arrays import check_array, check_range
 
 log = logging.getLogger(__name__)
 VARIABLE = "SKETCHBENCH_DATA"  # environment variable with the data root, unless the option root is set
-SHARED = 1e-3  # the share of test images that may also be training images: no accuracy changes by more
+SHARED = 1e-3  # share of test images that may also be training images: no accuracy changes by more
 
 
 class Split(NamedTuple):
-    """Labelled images.
-
-    Attributes:
-        images: uint8 (n, channels, height, width), from 0 to the data set's `white`.
-        labels: classes from 0, int64 (n,).
-    """
+    """Images, uint8 (n, channels, height, width), from 0 to the data set's `white`, with classes from 0, int64 (n,)."""
 
     images: NDArray[np.uint8]
     labels: NDArray[np.int64]
@@ -34,9 +29,8 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True)
 class Dataset(Checked):
-    """Training and test images, checked when it is made: O(pixels), 5 ms for MNIST.
-
-    A class may be without an image in one part, as in a small sample.
+    """Training and test images, checked when it is made: O(pixels), 5 ms for MNIST. One part may lack images of a
+    class, as in a small sample.
 
     Arguments:
         label: name in tables and pages, which says whether it is the official copy.
@@ -44,12 +38,11 @@ class Dataset(Checked):
         white: largest value of a pixel.
         train: training samples.
         test: test samples.
-        users: whose each training sample is, a number for each user, int64 (n,); None where that is not known.
+        users: each training sample's user, as a number, int64 (n,); None if unknown.
 
-    Raises:
-        ValueError: for images, labels or users of another type or shape, or of different numbers, no images, test
-            images of another shape than training images, a label outside 0 to classes - 1, or a pixel above white; the
-            message has the value and its place.
+    Raises ValueError, with the value and its place, for images, labels or users of another type or shape, or of
+    different numbers, no images, test images of another shape than training images, a label outside 0 to classes - 1,
+    or a pixel above white.
     """
 
     label: str
@@ -122,14 +115,8 @@ class Dataset(Checked):
         return len(self._shared_images)
 
     def check_disjoint(self) -> None:
-        """Check that test images are no training images.
-
-        Photographs have a few twins by nature, so up to one in a thousand is allowed, and stated in the log. MNIST,
-        digits, and CIFAR-10 as far as we have it have none.
-
-        Raises:
-            ValueError: for more of them.
-        """
+        """Raise ValueError if more than one in a thousand test images are training images. Photographs have a few
+        natural twins; the log states them. MNIST, digits, and our copy of CIFAR-10 have none."""
         if not self._shared_images:
             return
         place, twin = self._shared_images[0]
@@ -143,21 +130,18 @@ class Dataset(Checked):
 
     @cached_property
     def _shared_images(self) -> list[tuple[int, int]]:
-        """The numbers of each test image that equals a training image, and of that one."""
+        """The numbers of each test image that equals a training image, and of that training image."""
         known = {image.tobytes(): number for number, image in enumerate(self.train.images)}
         tested = enumerate(image.tobytes() for image in self.test.images)
         return [(number, known[image]) for number, image in tested if image in known]
 
 
-MakeDataset = Callable[[], Dataset]  # the function that a config of conf/dataset makes
+MakeDataset = Callable[[], Dataset]  # a config of conf/dataset makes this function
 
 
 def data_root(root: str | None) -> Path:
-    """The folder of all data sets: `root`, else the environment variable, else `data` in the current folder.
-
-    Raises:
-        ValueError: for the home folder, as in `~name/data`, of a user that does not exist.
-    """
+    """The folder of all data sets: `root`, else the environment variable, else `data` in the current folder. Raises
+    ValueError for an unknown user's home folder, as in `~name/data`."""
     place = root or os.environ.get(VARIABLE) or "data"
     try:
         return Path(place).expanduser().absolute()
@@ -167,13 +151,7 @@ def data_root(root: str | None) -> Path:
 
 
 def missing_file(what: str, folder: Path, remedy: str) -> FileNotFoundError:
-    """The error for a missing file of a data set.
-
-    Arguments:
-        what: data set and file.
-        folder: folder where the file should be.
-        remedy: how to get it.
-    """
+    """The error for a missing file: `what` (data set and file) should be in the folder; `remedy` says how to get it."""
     return FileNotFoundError(
         f"{what} is not in {folder}; {remedy}, and set {VARIABLE} (or the option root) to the data root"
     )

@@ -13,13 +13,8 @@ FILE = "datasets/data/digits.csv.gz"  # in scikit-learn's folder; a line has the
 
 
 def load() -> Dataset:
-    """1,797 images of 8 × 8 pixels from 0 to 16, in 10 classes.
-
-    `sklearn.datasets.load_digits` returns the same images, but its import takes two seconds.
-
-    Raises:
-        FileNotFoundError: where scikit-learn or its file is missing.
-    """
+    """1,797 images of 8 × 8 pixels from 0 to 16, in 10 classes. `sklearn.datasets.load_digits` returns the same images,
+    but its import takes two seconds. Raises FileNotFoundError if scikit-learn or its file is missing."""
     numbers = np.loadtxt(_place(), delimiter=",", dtype=np.int64)
     images, labels = numbers[:, :-1].astype(np.uint8).reshape(-1, 1, 8, 8), numbers[:, -1].copy()
     train, test = Split(images[:-TEST], labels[:-TEST]), Split(images[-TEST:], labels[-TEST:])
@@ -27,14 +22,9 @@ def load() -> Dataset:
 
 
 def mixed() -> Dataset:
-    """The images of `load` in a fixed random order, so that training and test images are by the same writers.
-
-    The accuracy of small networks is 3 to 5 % lower for other writers, and varies more between trainings; so these are
-    for comparing trainings whose accuracies differ by a percent.
-
-    Raises:
-        FileNotFoundError: as `load`.
-    """
+    """The images of `load` in a fixed random order, so that training and test images are by the same writers. The
+    accuracy of small networks is 3 to 5 % lower for other writers, and varies more between trainings; use these to
+    compare trainings that differ by a percent. Raises FileNotFoundError as `load` does."""
     images, labels = load().whole
     order = seeds.generator(0, data="digits", order="mixed").permutation(len(labels))
     train, test = (Split(images[part], labels[part]) for part in np.split(order, [len(order) - TEST]))
@@ -42,7 +32,6 @@ def mixed() -> Dataset:
 
 
 def _place() -> Path:
-    """The path of scikit-learn's file."""
     spec = find_spec("sklearn")
     folders = spec.submodule_search_locations if spec else None
     places = [Path(folder) / FILE for folder in folders or ()]

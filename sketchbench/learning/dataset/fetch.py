@@ -15,14 +15,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class File:
-    """A file to download.
-
-    Arguments:
-        url: address.
-        checksum: `md5:...`; None if no checksum is published.
-        folder: its folder in the data root.
-        archive: whether it is a tar file, which is unpacked in that folder.
-    """
+    """A file to download from `url` into a folder of the data root. The checksum is `md5:...`; None if none is
+    published. An `archive`, a tar file, is unpacked in that folder."""
 
     url: str
     checksum: str | None
@@ -48,34 +42,16 @@ SOURCES = {
             archive=True,
         )
     ],
-    "lfw": [
-        File(
-            "https://www.cs.columbia.edu/CAVE/databases/pubfig/download/lfw_attributes.txt",
-            None,
-            "lfw_home",
-        )
-    ],
+    "lfw": [File("https://www.cs.columbia.edu/CAVE/databases/pubfig/download/lfw_attributes.txt", None, "lfw_home")],
 }
 VOUCHED = {"cifar10": "cifar-10-batches-bin", "lfw": "lfw_home"}
 
 
 def fetch(name: str, root: str | None = None) -> Path:
-    """Download the missing files of a data set.
-
-    scikit-learn downloads and checks the images of LFW. Their attributes have no published checksum, so `fetch` lists
-    the checksums of all files of LFW (see `vouch`).
-
-    Arguments:
-        name: data set, a key of SOURCES.
-        root: the data root; see `data_root`.
-
-    Returns:
-        The data root.
-
-    Raises:
-        ValueError: for an unknown name or a wrong checksum.
-        OSError: without internet; the message says what to do.
-    """
+    """Download the missing files of a data set, a key of SOURCES, into the data root (`data_root`), and return the
+    root. scikit-learn downloads and checks LFW's images. Their attributes have no published checksum, so `fetch` lists
+    checksums of all files (`vouch`). Raises ValueError for an unknown name or a wrong checksum, OSError without
+    internet."""
     choose("dataset", name, SOURCES)
     base = data_root(root)
     for file in SOURCES[name]:
@@ -87,19 +63,9 @@ def fetch(name: str, root: str | None = None) -> Path:
 
 
 def vouch(name: str, root: str | None = None) -> Path:
-    """Write the list of checksums of a copy of a data set, which is verified from then on.
-
-    Arguments:
-        name: `lfw`, or `cifar10` for a binary version that is not the official one.
-        root: the data root; see `data_root`.
-
-    Returns:
-        The list of checksums.
-
-    Raises:
-        ValueError: for another name.
-        OSError: where a file is missing, or the list cannot be written.
-    """
+    """Write the list of checksums of a copy of a data set, which is verified from then on, and return its path. The
+    name is `lfw`, or `cifar10` for a binary version that is not the official one. Raises ValueError for another name,
+    OSError if a file is missing, or the list cannot be written."""
     choose("dataset", name, VOUCHED)
     folder = data_root(root) / VOUCHED[name]
     files = lfw.files(folder) if name == "lfw" else [folder / file for file in cifar10.BINARY]
@@ -111,13 +77,11 @@ def vouch(name: str, root: str | None = None) -> Path:
 
 
 def _sum(path: Path) -> str:
-    """The SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _get(file: File, folder: Path) -> None:
-    """Download a file into a folder."""
     import pooch  # an import of 0.3 s, for downloads only
 
     processor = pooch.Untar(extract_dir=".") if file.archive else None
@@ -130,7 +94,6 @@ def _get(file: File, folder: Path) -> None:
 
 
 def _faces(base: Path) -> None:
-    """Let scikit-learn download the images of LFW."""
     from sklearn.datasets import fetch_lfw_people
 
     log.info("images of LFW (230 MB) to %s", base / "lfw_home")
@@ -141,7 +104,6 @@ def _faces(base: Path) -> None:
 
 
 def _offline(what: str, folder: Path, error: OSError) -> OSError:
-    """The error for a failed download, with reason and remedy."""
     reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     return OSError(
         f"can't get {what} ({reason}); with internet, run this again, or put it into {folder} by hand. The data root "

@@ -1,9 +1,6 @@
-"""Labelled Faces in the Wild with public attributes, for classification by gender (zhang2021 §6.2).
-
-The data root has a folder `lfw_home` as scikit-learn makes it, with images `lfw_funneled/NAME/NAME_0001.jpg`, and with
-`lfw_attributes.txt` of Kumar et al. (2009). No checksums of single files are published, so `fetch` writes them into
-`SHA256SUMS`, and `load` verifies them.
-"""
+"""Labelled Faces in the Wild with public attributes, for classification by gender (zhang2021 §6.2). The data root has
+scikit-learn's folder `lfw_home`, with images `lfw_funneled/NAME/NAME_0001.jpg`, and `lfw_attributes.txt` of Kumar et
+al. (2009). No checksums of single files are published: `fetch` writes `SHA256SUMS`, and `load` verifies them."""
 
 import io
 import math
@@ -26,20 +23,10 @@ VOUCHING = "python -m sketchbench.dataset checksum lfw"
 
 
 def load(root: str | None = None, seed: int = 0, attribute: str | None = None) -> Dataset:
-    """8,150 training and 3,400 test faces of 3 × 64 × 47 pixels, in class 1 for male and 0 otherwise.
-
-    The paper does not say which images it uses; these are a random sample. A smaller copy is divided in the same
-    proportion.
-
-    Arguments:
-        root: the data root; see `data_root`.
-        seed: root of the choice of images.
-        attribute: a second attribute of the list, such as Black, whose faces are in classes 2 and 3.
-
-    Raises:
-        FileNotFoundError: for a missing file; the message names the folder and how to get the file.
-        ValueError: for a file that is damaged, or has no checksum.
-    """
+    """8,150 training and 3,400 test faces of 3 × 64 × 47 pixels, in class 1 for male and 0 otherwise. A second
+    attribute of the list, such as Black, makes classes 2 and 3 of its faces. The paper does not say which images it
+    uses; these are a random sample. A smaller copy is divided in the same proportion. Raises FileNotFoundError for a
+    missing file, with the folder and how to get the file; ValueError for a file that is damaged, or has no checksum."""
     folder = data_root(root) / "lfw_home"
     names = ["Male"] if attribute is None else ["Male", attribute]
     _require_files(folder)
@@ -56,17 +43,12 @@ def load(root: str | None = None, seed: int = 0, attribute: str | None = None) -
 
 
 def files(folder: Path) -> list[Path]:
-    """The list of attributes and all images in the folder of the data set.
-
-    Raises:
-        FileNotFoundError: for a missing list or folder of images.
-    """
+    """The list of attributes and all images in the data set's folder. Raises FileNotFoundError if either is missing."""
     _require_files(folder)
     return [folder / ATTRIBUTES, *(folder / IMAGES).glob("*/*.jpg")]
 
 
 def _require_files(folder: Path) -> None:
-    """Raise FileNotFoundError for a missing list or folder of images."""
     if not (folder / ATTRIBUTES).is_file():
         raise missing_file(f"LFW: {ATTRIBUTES}", folder, how_to_fetch("lfw"))
     if not (folder / IMAGES).is_dir():
@@ -115,5 +97,5 @@ def _image(path: Path, verified: VerifiedFolder) -> NDArray[np.uint8]:
                 raise ValueError(f"{picture.width} × {picture.height} pixels")
             face = picture.convert("RGB").crop(CROP).resize((WIDTH, HEIGHT))
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise ValueError(f"LFW: {path} is no JPEG of 250 × 250 pixels ({error}); get it again") from None
+        raise ValueError(f"LFW: {path} is not a JPEG of 250 × 250 pixels ({error}); get it again") from None
     return np.asarray(face, np.uint8).transpose(2, 0, 1)

@@ -30,15 +30,8 @@ SIZES = {  # bytes of the official files, decompressed
 
 
 def load(root: str | None = None) -> Dataset:
-    """60,000 training and 10,000 test images of 28 × 28 pixels, in 10 classes.
-
-    Arguments:
-        root: the data root; see `data_root`.
-
-    Raises:
-        FileNotFoundError: for a missing file; the message names the folder and how to get the file.
-        ValueError: for a file that is damaged, or not the official one.
-    """
+    """60,000 training and 10,000 test images of 28 × 28 pixels, in 10 classes, from the data root (`data_root`). Raises
+    FileNotFoundError, with the remedy, for a missing file; ValueError for a damaged or not official one."""
     folder = data_root(root) / "mnist"
     parts = []
     for prefix in ("train", "t10k"):
@@ -49,7 +42,6 @@ def load(root: str | None = None) -> Dataset:
 
 
 def _read(folder: Path, name: str) -> NDArray[np.uint8]:
-    """Read the array in an IDX file of bytes."""
     for path in (folder / f"{name}.gz", folder / name):
         if path.is_file():
             break

@@ -1,4 +1,4 @@
-"""Data sets of one's own, from a file of arrays or from a folder of pictures by class."""
+"""A user's own data sets, from a file of arrays or from a folder of pictures by class."""
 
 import functools
 import zipfile
@@ -19,7 +19,7 @@ WHITE = 255
 
 
 class _Picture(NamedTuple):
-    """A file as it is now; a changed one is read again."""
+    """A file as it is now; a changed file is read again."""
 
     path: Path
     size: int
@@ -31,16 +31,15 @@ def arrays(path: str, label: str = "", test: Probability = 0.2, seed: Natural = 
     """Images and labels of a NumPy file (.npz).
 
     Arguments:
-        path: of the file, with `images`, uint8 (n, height, width) or (n, channels, height, width), and `labels`,
-            integers (n,) from 0; perhaps also with `test_images` and `test_labels`, and with `users`, numbers or names
-            (n,), whose each of the images is.
-        label: name in tables and pages; "" for that of the file.
-        test: without images to test, the share of all images, drawn at random, that are kept for that.
+        path: file with `images`, uint8 (n, height, width) or (n, channels, height, width), and `labels`, integers (n,)
+            from 0; perhaps also with `test_images` and `test_labels`, and with `users`, each image's user as a number
+            or name (n,).
+        label: name in tables and pages; "" for the file's name.
+        test: without test images, the share of all images, drawn at random, that become test images.
         seed: root of that choice.
 
-    Raises:
-        FileNotFoundError: for a missing file.
-        ValueError: for a file or arrays of another form; the message has the path, the value and the condition.
+    Raises FileNotFoundError for a missing file; ValueError, with path, value and condition, for a file or arrays of
+    another form.
     """
     place = _existing(Path(path), "file")
     try:
@@ -77,16 +76,15 @@ def pictures(
     `PATH/train/CLASS/...` and `PATH/test/CLASS/...`. Classes are numbered in the order of their names.
 
     Arguments:
-        path: of the folder.
+        path: folder.
         height, width: of all images, in pixels; a picture of another shape is stretched.
         colour: three channels, else one.
-        label: name in tables and pages; "" for that of the folder.
-        test: without folders `train` and `test`, the share of all pictures, drawn at random, that are kept for tests.
+        label: name in tables and pages; "" for the folder's name.
+        test: without folders `train` and `test`, the share of all pictures, drawn at random, that become test images.
         seed: root of that choice.
 
-    Raises:
-        FileNotFoundError: for a missing folder.
-        ValueError: for fewer than two classes, and for a file that is no picture; the message has its path.
+    Raises FileNotFoundError for a missing folder; ValueError for fewer than two classes, and, with its path, for a file
+    that is not a picture.
     """
     top = _existing(Path(path), "folder")
     names = {entry.name for entry in top.iterdir() if entry.is_dir() and not entry.name.startswith(".")}
@@ -112,12 +110,12 @@ def pictures(
 def _existing(path: Path, what: str) -> Path:
     place = path.expanduser()
     if not (place.is_file() if what == "file" else place.is_dir()):
-        raise FileNotFoundError(f"{path}: there is no such {what} in {Path.cwd()}; correct path, or give a whole one")
+        raise FileNotFoundError(f"{path}: {what} not found in {Path.cwd()}; correct `path`, or use an absolute path")
     return place
 
 
 def _channels(path: str, images: NDArray[Any]) -> NDArray[Any]:
-    """Images with an axis of channels; what else they must be, `Dataset` checks."""
+    """Images with an axis of channels; `Dataset` checks the rest."""
     if images.ndim == 3:
         return images[:, None]
     if images.ndim == 4 and images.shape[1] not in CHANNELS and images.shape[3] in CHANNELS:
@@ -140,12 +138,12 @@ def _users(path: str, users: NDArray[Any], samples: int) -> NDArray[np.int64]:
     """The number of each image's user, in the order of their numbers or names."""
     if users.dtype.kind not in "iuUS" or users.shape != (samples,):
         shown = f"users of type {users.dtype} and shape {users.shape}"
-        raise ValueError(f"{path}: {shown} must be integers or texts ({samples},), whose each image is")
+        raise ValueError(f"{path}: {shown} must be integers or strings ({samples},), each image's user")
     return np.unique(users, return_inverse=True)[1].astype(np.int64)
 
 
 def _divided(path: str, whole: Split, test: float, seed: int) -> tuple[Split, Split, NDArray[np.int64]]:
-    """Training and test samples, at random, and the places of the former."""
+    """Training and test samples, at random, and the places of the training samples."""
     images, labels = whole
     if len(images) != len(labels):
         raise ValueError(f"{path}: {len(images)} images must have a label each, and there are {len(labels)}")
@@ -158,14 +156,14 @@ def _divided(path: str, whole: Split, test: float, seed: int) -> tuple[Split, Sp
 
 
 def _files(folder: Path) -> list[_Picture]:
-    """The pictures of a class, in the order of their names; none where there is no such folder."""
+    """The pictures of a class, in the order of their names; none if there is no such folder."""
     paths = sorted(path for path in folder.glob("*") if path.suffix.lower() in PICTURES)
     return [_Picture(path, path.stat().st_size, path.stat().st_mtime_ns) for path in paths]
 
 
 @functools.lru_cache(maxsize=2)  # a process trains on the same pictures again and again
 def _read(files: tuple[_Picture, ...], height: int, width: int, mode: str) -> NDArray[np.uint8]:
-    """The pixels of files, uint8 (n, channels, height, width), which can't be written."""
+    """The pixels of files, uint8 (n, channels, height, width), read-only."""
     from PIL import Image
 
     images = np.empty((len(files), height, width, 3 if mode == "RGB" else 1), np.uint8)

@@ -1,4 +1,5 @@
-"""Partitions of training samples among clients: arrays of sample numbers, disjoint between clients."""
+"""Partitions of training samples among clients: arrays of sample numbers, disjoint between clients. Functions take
+`labels`, the classes of all samples (n,), the `seed` of everything random, and mostly the number of `clients`."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -13,17 +14,14 @@ from sketchbench.learning.dataset.arrays import check_array
 
 EVEN = 1e200  # a parameter of Dirichlet distributions with equal proportions, whose sums don't overflow
 Labels = NDArray[np.int64]
-Users = NDArray[np.int64] | None  # whose each sample is (n,), where that is known
+Users = NDArray[np.int64] | None  # each sample's user (n,), if known
 Parts = list[NDArray[np.int64]]  # for every client, the numbers of its samples
-MakeParts = Callable[..., Parts]  # what a config of conf/partition makes: a function of labels, seed, perhaps users
+MakeParts = Callable[..., Parts]  # a config of conf/partition makes this function of labels, seed, perhaps users
 
 
 def deal(partition: MakeParts, labels: Labels, seed: int, users: Users = None) -> Parts:
-    """The partition of samples with these labels, checked. Where it has a parameter `users`, it gets them, too.
-
-    Raises:
-        ValueError: as `check_parts`, and as the partition.
-    """
+    """The checked partition of samples with these labels; it gets `users` if it has such a parameter. Raises ValueError
+    as `check_parts` and the partition do."""
     given = {"users": users} if takes_users(partition) else {}
     parts = partition(labels=labels, seed=seed, **given)
     check_parts(parts, len(labels))
@@ -31,7 +29,7 @@ def deal(partition: MakeParts, labels: Labels, seed: int, users: Users = None) -
 
 
 def takes_users(partition: Callable[..., Any]) -> bool:
-    """Whether a partition has a parameter `users`, to which its config gives no value."""
+    """Return whether a partition has a parameter `users`, to which its config gives no value."""
     try:
         wanted = inspect.signature(partition).parameters.get("users")
     except ValueError:  # a function of C may have none
@@ -40,16 +38,9 @@ def takes_users(partition: Callable[..., Any]) -> bool:
 
 
 def check_parts(parts: Any, samples: int) -> None:
-    """Check that every client has samples of its own. O(samples).
-
-    Arguments:
-        parts: of a partition.
-        samples: the number of all samples.
-
-    Raises:
-        ValueError: for no client, a client without a sample, sample numbers that are no plain int64 array or outside
-            0 to samples - 1, and a sample that is given twice; the message has the client, the number and its place.
-    """
+    """Check that every client has its own samples, of `samples` in all. O(samples). Raises ValueError, with the client,
+    the number and its place, for no client, a client without a sample, numbers that are not a plain int64 array or
+    outside 0 to samples - 1, and a sample that is given twice."""
     if not isinstance(parts, list | tuple):
         raise ValueError(f"partition: a {type(parts).__name__} must be a list of each client's sample numbers")
     if not parts:
@@ -88,18 +79,9 @@ def _place(parts: Sequence[NDArray[np.int64]], place: int) -> str:
 
 @checked
 def iid(labels: Labels, seed: int, clients: Count, balanced: bool = False) -> Parts:
-    """Divide the samples at random into equal shares of n // clients; the remaining samples are dropped.
-
-    Arguments:
-        labels: classes of all samples (n,).
-        seed: root of the random order of the samples.
-        clients: number of clients.
-        balanced: whether clients have the same number of samples of each class, up to one (tang2021 §4.2), instead of
-            uniformly random samples (zhang2021 §6.2).
-
-    Raises:
-        ValueError: for more clients than samples.
-    """
+    """Divide the samples at random into equal shares of n // clients; the remaining samples are dropped. `balanced`
+    clients have the same number of samples of each class, up to one (tang2021 §4.2), others uniformly random samples
+    (zhang2021 §6.2). Raises ValueError for more clients than samples."""
     _check(clients, labels)
     share = len(labels) // clients
     order = _shuffle(labels, seed)[: share * clients]
@@ -111,19 +93,8 @@ def iid(labels: Labels, seed: int, clients: Count, balanced: bool = False) -> Pa
 
 @checked
 def one_class(labels: Labels, seed: int, clients: Count, samples: Count = 5) -> Parts:
-    """Give every client samples of a single class; client i has the class of number i mod classes.
-
-    tang2021 §4.2 has 10,000 clients of 5 samples.
-
-    Arguments:
-        labels: classes of all samples (n,).
-        seed: root of the random order of the samples.
-        clients: number of clients.
-        samples: samples of each client.
-
-    Raises:
-        ValueError: where a class has too few samples.
-    """
+    """Give every client `samples` of a single class; client i has the class of number i mod classes. tang2021 §4.2 has
+    10,000 clients of 5 samples. Raises ValueError if a class has too few samples."""
     _check(clients, labels)
     classes = np.unique(labels)
     order = _shuffle(labels, seed)
@@ -144,17 +115,8 @@ def one_class(labels: Labels, seed: int, clients: Count, samples: Count = 5) -> 
 
 @checked
 def dirichlet(labels: Labels, seed: int, clients: Count, alpha: Positive = 0.5) -> Parts:
-    """Divide every class among the clients in proportions from a symmetric Dirichlet distribution.
-
-    Arguments:
-        labels: classes of all samples (n,).
-        seed: root of the proportions, and of the random order of the samples.
-        clients: number of clients.
-        alpha: parameter of the distribution; the smaller it is, the more the clients differ.
-
-    Raises:
-        ValueError: where a client has no sample.
-    """
+    """Divide every class among the clients in proportions from a symmetric Dirichlet distribution; the smaller its
+    parameter alpha, the more the clients differ. Raises ValueError if a client has no sample."""
     _check(clients, labels)
     random = seeds.generator(seed, data="dirichlet", clients=clients)
     order = _shuffle(labels, seed)
@@ -174,18 +136,9 @@ def dirichlet(labels: Labels, seed: int, clients: Count, alpha: Positive = 0.5) 
 
 @checked
 def by_user(labels: Labels, seed: int, clients: Count, users: Users = None) -> Parts:
-    """Give every client the samples of one user, as they are where people train: those of the users with the most
-    samples, in the order of their numbers. Nothing of it is random.
-
-    Arguments:
-        labels: classes of all samples (n,).
-        seed: without effect.
-        clients: number of clients.
-        users: whose each sample is, integers (n,).
-
-    Raises:
-        ValueError: where that is not known, or for more clients than users.
-    """
+    """Give every client the samples of one user, for a natural partition: of the users with the most samples, in the
+    order of their numbers. `users` is each sample's user, integers (n,). Nothing is random, and the seed without
+    effect. Raises ValueError without users, or for more clients than users."""
     _check(clients, labels)
     if users is None:
         raise ValueError("users=None must be a number for each sample; give the data set users, or deal it otherwise")
@@ -201,18 +154,8 @@ def by_user(labels: Labels, seed: int, clients: Count, users: Users = None) -> P
 
 @checked
 def even(labels: Labels, seed: int, partition: MakeParts, samples: Count, users: Users = None) -> Parts:
-    """A partition of which every client keeps equally many samples, drawn at random.
-
-    Arguments:
-        labels: classes of all samples (n,).
-        seed: root of the partition, and of that choice.
-        partition: function of `labels` and `seed`, and perhaps `users`.
-        samples: of each client.
-        users: for the partition.
-
-    Raises:
-        ValueError: as `deal`, and for a client with fewer samples.
-    """
+    """Keep equally many samples of every client of another partition, a function of `labels`, `seed`, and perhaps
+    `users`; they are drawn at random. Raises ValueError as `deal` does, and for a client with fewer samples."""
     parts = deal(partition, labels, seed, users)
     fewest = min(map(len, parts))
     if samples > fewest:
@@ -222,7 +165,7 @@ def even(labels: Labels, seed: int, partition: MakeParts, samples: Count, users:
 
 
 def _check(clients: int, labels: Labels) -> None:
-    """Raise TypeError unless labels are an array of integers (n,), and ValueError for more clients than samples."""
+    """Raise TypeError unless labels are an array of integers (n,), ValueError for more clients than samples."""
     masked = isinstance(labels, np.ma.MaskedArray)
     if masked or not isinstance(labels, np.ndarray) or labels.ndim != 1 or labels.dtype.kind not in "iu":
         raise TypeError("labels must be an array of integers of shape (n,), without a mask, a class for each sample")
@@ -232,5 +175,4 @@ def _check(clients: int, labels: Labels) -> None:
 
 
 def _shuffle(labels: Labels, seed: int) -> NDArray[np.int64]:
-    """The numbers of all samples, in random order."""
     return seeds.generator(seed, data="partition").permutation(len(labels))

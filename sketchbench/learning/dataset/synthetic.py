@@ -22,7 +22,7 @@ def load(
     minority: Probability | None = None,
     seed: int = 0,
 ) -> Dataset:
-    """Synthetic images, determined by the parameters.
+    """Synthetic images, determined by the parameters. Raises ValueError for a parameter out of its range.
 
     Arguments:
         like: real data set whose image shape is used.
@@ -32,9 +32,6 @@ def load(
         noise: standard deviation of the noise in each pixel, for pixels from 0 to 1.
         minority: probability of the last class; None makes all classes equally likely.
         seed: root of patterns, labels and noise.
-
-    Raises:
-        ValueError: for a parameter out of its range.
     """
     random = seeds.generator(seed, data="synthetic", like=like, classes=classes)
     patterns = _patterns(random, classes, SHAPES[like])

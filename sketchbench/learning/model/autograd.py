@@ -1,9 +1,7 @@
 """Sketches as differentiable functions of torch tensors.
-
-The backward pass of a sketch is its transpose, which is linear, too, so that functions can be differentiated any number
-of times, in either direction, and transformed by torch.func. Tensors and arrays share memory. In a forked child torch
-works with one thread, as in those of its DataLoader: OpenMP would wait for its parent's for ever.
-"""
+The backward pass of a sketch is its transpose, which is also linear, so functions can be differentiated any number of
+times, in either direction, and transformed by torch.func. Tensors and arrays share memory. In a forked child torch
+works with one thread, as in its DataLoader's children: OpenMP would wait for the parent's threads for ever."""
 
 import os
 from collections.abc import Callable
@@ -22,11 +20,8 @@ if hasattr(os, "register_at_fork"):
 
 
 def device_of(kernels: Kernels) -> str:
-    """The type of torch device of tensors for these kernels: `cuda` or `cpu`.
-
-    On `cuda`, convolutions of float32 are of float32 from then on: by itself cuDNN rounds what they multiply to 11 bits
-    (TF32), as products of matrices don't.
-    """
+    """The type of torch device of tensors for these kernels: `cuda` or `cpu`. On `cuda`, it sets convolutions of
+    float32 to full precision: cuDNN's default rounds factors to 11 bits (TF32), unlike matrix products."""
     if kernels.NAME != "cupy":
         return "cpu"
     torch.backends.cudnn.allow_tf32 = False
@@ -39,20 +34,9 @@ def kernels_of(tensor: Tensor) -> str:
 
 
 def sketch(operator: Sketch, x: Tensor) -> Tensor:
-    """R x along the last axis: (..., d) -> (..., b).
-
-    Non-finite entries are not refused, since a divergence shows in the loss. A contiguous x is not copied.
-
-    Arguments:
-        operator: R, a single operator.
-        x: (..., d), on the device of the operator's kernels: CUDA for `cupy`, else the CPU.
-
-    Returns:
-        (..., b), in the dtype of x, or float32 for x in half precision.
-
-    Raises:
-        TypeError: for a tensor on another device.
-    """
+    """R x along the last axis: (..., d) -> (..., b), in the dtype of x, or float32 for x in half precision. Non-finite
+    entries are allowed, since a divergence shows in the loss. A contiguous x is not copied. R is a single operator, x
+    on its kernels' device: CUDA for `cupy`, else the CPU; TypeError for another device."""
     return _apply(x, operator, operator.sketch, operator.desketch)
 
 
@@ -70,7 +54,7 @@ Operation = Callable[..., Array]
 
 
 def _apply(x: Tensor, operator: Sketch, forward: Operation, backward: Operation) -> Tensor:
-    """Apply `forward` to a tensor, recorded where derivatives are needed."""
+    """Apply `forward` to a tensor, recorded if derivatives are needed."""
     if torch.compiler.is_compiling():  # it would look into the kernels
         torch._dynamo.graph_break(msg="sketches stay out of compiled graphs; compile with fullgraph=False")
         return torch.compiler.disable(_evaluate)(x, operator, forward, backward)  # type: ignore[no-untyped-call]
@@ -130,7 +114,6 @@ class _Transformed(torch.autograd.Function):
 
 
 def _compute(x: Tensor, kernels: Kernels, operation: Operation) -> Tensor:
-    """Apply an operation on arrays to a tensor, without gradients."""
     device = device_of(kernels)
     if x.device.type != device:
         raise TypeError(

@@ -1,8 +1,5 @@
-"""Client models of double-blind learning, whose layers hold only sketched weights W̃ = W S (zhang2021 §4.2).
-
-A layer computes Z = (X S) W̃ᵀ + bias, so ∂L/∂W̃ = Gᵀ (X S) = Γ, which a client returns, and ∂L/∂X = G W̃ Sᵀ, for
-G = ∂L/∂Z.
-"""
+"""Client models of double-blind learning, whose layers hold only sketched weights W̃ = W S (zhang2021 §4.2). A layer
+computes Z = (X S) W̃ᵀ + bias, so ∂L/∂W̃ = Gᵀ (X S) = Γ, which a client returns, and ∂L/∂X = G W̃ Sᵀ, for G = ∂L/∂Z."""
 
 import torch
 from torch import Tensor, nn
@@ -12,11 +9,7 @@ from sketchbench.learning.model.sketched import Sketched, SketchedConv2d, Sketch
 
 
 class Blind(Sketched):
-    """A client's layer in the place of a sketched layer; its parameter `weight` is W̃, (out, s).
-
-    Arguments:
-        layer: the server's layer, whose shapes and family are used, but not its weights.
-    """
+    """A client's layer instead of a sketched layer, whose shapes and family it uses; its `weight` is W̃, (out, s)."""
 
     def __init__(self, layer: SketchedLinear | SketchedConv2d) -> None:
         super().__init__()
@@ -48,11 +41,7 @@ class BlindConv2d(Blind):
 
 
 def make_blind(model: nn.Module) -> nn.Module:
-    """Replace every sketched layer of a model by the client's layer, in place; parameters keep their names.
-
-    Returns:
-        The same model.
-    """
+    """Replace every sketched layer of a model by the client's layer, in place; parameters keep their names."""
     for name, part in model.named_children():
         if isinstance(part, SketchedLinear):
             setattr(model, name, BlindLinear(part))

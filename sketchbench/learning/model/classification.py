@@ -11,22 +11,15 @@ BATCH = 1000  # images per batch in evaluation
 
 
 class Samples(NamedTuple):
-    """Labelled images on one device.
-
-    Attributes:
-        images: (n, channels, height, width).
-        labels: classes from 0, int64 (n,).
-    """
+    """Images (n, channels, height, width) with classes from 0, int64 (n,), on one device."""
 
     images: Tensor
     labels: Tensor
 
 
 def loss(scores: Tensor, labels: Tensor) -> Tensor:
-    """The mean cross-entropy of labels (n,) under the softmax of scores (n, classes).
-
-    A network for two classes may give a single score (n, 1) instead, whose sigmoid is the probability of class 1.
-    """
+    """The mean cross-entropy of labels (n,) under the softmax of scores (n, classes). A network for two classes may
+    give a single score (n, 1) instead; its sigmoid is the probability of class 1."""
     if scores.shape[1] == 1:
         return nn.functional.binary_cross_entropy_with_logits(scores[:, 0], labels.to(scores.dtype))
     return nn.functional.cross_entropy(scores, labels)
@@ -38,10 +31,7 @@ def predict_classes(scores: Tensor) -> Tensor:
 
 
 def scores(model: nn.Module, images: Tensor) -> Tensor:
-    """A model's scores of images in evaluation mode, so without sketches, and without gradients: float32 (n, classes).
-
-    The model's mode is restored.
-    """
+    """A model's scores, float32 (n, classes), in evaluation mode, without sketches and gradients; restores its mode."""
     before = model.training
     model.eval()
     with torch.no_grad():
@@ -56,18 +46,9 @@ def accuracy(scores: Tensor, labels: Tensor) -> float:
 
 
 def area_under_roc(scores: Tensor, labels: Tensor) -> float:
-    """The area under the ROC curve of two classes: the probability that class 1 scores above class 0.
-
-    Arguments:
-        scores: (n, 2) or (n, 1).
-        labels: 0 or 1, (n,).
-
-    Returns:
-        The area; 1/2 if a score is not finite, since a network that has overflowed predicts nothing.
-
-    Raises:
-        ValueError: unless there are labels of both classes.
-    """
+    """The area under the ROC curve of two classes: the probability that class 1 scores above class 0; 1/2 if a score is
+    not finite, since a network that has overflowed predicts nothing. Scores are (n, 2) or (n, 1), labels 0 or 1, (n,).
+    Raises ValueError unless there are labels of both classes."""
     from sklearn.metrics import roc_auc_score  # an import of 1.4 s, for two classes only
 
     if (present := set(labels.tolist())) != {0, 1}:
@@ -79,33 +60,23 @@ def area_under_roc(scores: Tensor, labels: Tensor) -> float:
 
 
 def true_positives(scores: Tensor, labels: Tensor, rates: Sequence[float]) -> list[float]:
-    """The ROC curve of two classes: true-positive rates at given false-positive rates.
-
-    Arguments:
-        scores: (n, 2) or (n, 1).
-        labels: 0 or 1, (n,).
-        rates: false-positive rates.
-
-    Returns:
-        The true-positive rate for each of `rates`, interpolated linearly between thresholds; `rates` itself if a score
-        is not finite.
-    """
+    """The ROC curve of two classes: the true-positive rate at each of the false-positive `rates`, interpolated linearly
+    between thresholds; `rates` itself if a score is not finite. Scores are (n, 2) or (n, 1), labels 0 or 1, (n,)."""
     from sklearn.metrics import roc_curve
 
     margin = _margin(scores)
     if not margin.isfinite().all():
         return list(rates)
     false, true, _ = roc_curve(labels.cpu().numpy(), margin.cpu().numpy())
-    # where the curve is vertical, take its upper end
+    # at a vertical part of the curve, take its upper end
     last = np.append(np.diff(false) > 0, True)
     return [float(rate) for rate in np.interp(rates, false[last], true[last])]
 
 
 def _margin(scores: Tensor) -> Tensor:
-    """The score of class 1 minus that of class 0, for scores (n, 2) or (n, 1): (n,)."""
+    """The score of class 1 minus the score of class 0, for scores (n, 2) or (n, 1): (n,)."""
     return scores[:, 0] if scores.shape[1] == 1 else scores[:, 1] - scores[:, 0]
 
 
 def _batches(images: Tensor) -> Iterator[Tensor]:
-    """Consecutive images, BATCH at a time."""
     return (images[start : start + BATCH] for start in range(0, len(images), BATCH))

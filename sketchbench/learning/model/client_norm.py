@@ -1,4 +1,4 @@
-"""Batch normalisation of many clients' batches in one pass, each by its own mean and variance."""
+"""Batch normalisation of many clients' batches in one pass, each with its own mean and variance."""
 
 from typing import Self
 
@@ -7,16 +7,9 @@ from torch import Tensor, nn
 
 
 class ClientNorm(nn.BatchNorm2d):
-    """Batch normalisation of consecutive groups of `batch` images, each of one client.
-
-    In training, the images of a client are normalised by their own mean and variance. In evaluation, all images are
-    normalised by the running mean and variance; these change only while `measuring`, to the averages over the clients
-    of a pass.
-
-    Attributes:
-        batch: number of images of a client.
-        measuring: whether a pass in training sets the running mean and variance.
-    """
+    """Batch normalisation of consecutive groups of `batch` images, each of one client. In training, a client's images
+    are normalised by their own mean and variance. In evaluation, all images are normalised by the running mean and
+    variance; these change only while `measuring`, to the averages over the clients of a pass."""
 
     batch = 1
     measuring = False
@@ -41,11 +34,7 @@ class ClientNorm(nn.BatchNorm2d):
 
 
 def normalise_by_client(model: nn.Module) -> list[ClientNorm]:
-    """Replace every batch normalisation of a model by a `ClientNorm`, in place.
-
-    Returns:
-        The new layers, in the order of the model.
-    """
+    """Replace every batch normalisation of a model by a `ClientNorm`, in place; return the new layers in order."""
     norms: list[ClientNorm] = []
     for name, part in model.named_children():
         if isinstance(part, nn.BatchNorm2d):

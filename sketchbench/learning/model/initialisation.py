@@ -11,15 +11,10 @@ Weights = Literal["torch", "listing"]
 
 
 def initialise_as_listing(model: nn.Module) -> nn.Module:
-    """Draw every layer of a model but the last anew, as the listing in zhang2021 Appendix E draws sketched layers.
-
+    """Redraw every layer of a model but the last, as zhang2021 Appendix E draws sketched layers, and return the model.
     Weights are uniform in ±√3/√n for dense layers and ±√6/√n for convolutions, biases in ±1/√n, for n inputs of an
     output: √3 and √6 times as wide as torch's default. The last layer, which is never sketched, keeps its weights.
-    Random numbers come from torch's generator.
-
-    Returns:
-        The same model.
-    """
+    Random numbers come from torch's generator."""
     layers = [part for part in model.modules() if isinstance(part, nn.Linear | nn.Conv2d)]
     with torch.no_grad():
         for layer in layers[:-1]:

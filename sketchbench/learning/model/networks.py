@@ -1,9 +1,7 @@
 """The networks of zhang2021 §6.2 and A.3, with plain layers or with all layers but the last sketched.
-
 Functions take the `shape` of an image (channels, height, width), the number of `classes`, and a `family` of sketches,
 whose share b/d sets the sketch size of every layer (see `sketched.resize`); None or Identity makes plain layers.
-Networks return scores, without softmax or sigmoid, which belong to the loss.
-"""
+Networks return scores, without softmax or sigmoid, which belong to the loss."""
 
 from collections.abc import Callable, Sequence
 
@@ -16,14 +14,14 @@ from sketchbench.sketch.family import Family
 from sketchbench.sketch.identity import Identity
 
 Shape = tuple[int, int, int]
-MakeModel = Callable[..., nn.Module]  # the function that a config of conf/model makes, of shape, classes, family
+MakeModel = Callable[..., nn.Module]  # a config of conf/model makes this function of shape, classes, family
 
 
 @checked
 def mlp(
     shape: Shape, classes: AtLeastTwo, family: Family | None = None, hidden: Sequence[Count] = (200, 200)
 ) -> nn.Sequential:
-    """A perceptron: dense layers of `hidden` units with ReLU, then one of scores; 199,210 parameters for MNIST."""
+    """A perceptron: dense layers of `hidden` units with ReLU, then scores; 199,210 parameters for MNIST."""
     return nn.Sequential(nn.Flatten(), *_perceptron(shape[0] * shape[1] * shape[2], hidden, classes, family))
 
 
@@ -38,19 +36,16 @@ def cnn(
     pooled: Sequence[bool],
     hidden: Sequence[Count],
 ) -> nn.Sequential:
-    """A network of convolutions and dense layers with ReLU; for two classes it returns one score, that of class 1.
-
-    With the settings of conf/model it has 582,026 parameters for MNIST, 670,434 for CIFAR-10, and 212,001 for LFW.
+    """A network of convolutions and dense layers with ReLU; for two classes it returns one score, of class 1. With the
+    settings of conf/model it has 582,026 parameters for MNIST, 670,434 for CIFAR-10, and 212,001 for LFW.
 
     Arguments:
-        shape, classes, family: as for all networks of the module.
         filters: number of filters of each convolution, which has no padding, as in the listing of Appendix E.
         kernel: height and width of the filters.
-        pooled: whether each convolution is followed by the maximum over 2 × 2 pixels.
+        pooled: whether the maximum over 2 × 2 pixels follows each convolution.
         hidden: units of the dense layers.
 
-    Raises:
-        ValueError: for images too small for these convolutions, and for lists of other lengths.
+    Raises ValueError for images too small for these convolutions, and for lists of other lengths.
     """
     body: list[nn.Module] = []
     channels = shape[0]
@@ -85,20 +80,17 @@ def sigmoid_cnn(
     pooled: bool = False,
     norm: bool = False,
 ) -> nn.Sequential:
-    """The network of inversion attacks (Zhu et al. 2019; zhang2021 A.3): padded convolutions with sigmoids.
-
-    It is smooth, so that gradient methods can match gradients, and its weights are so large that every pixel changes
-    the gradient.
+    """The network of inversion attacks (Zhu et al. 2019; zhang2021 A.3): padded convolutions with sigmoids. It is
+    smooth, so that gradient methods can match gradients, and its weights are so large that every pixel changes the
+    gradient.
 
     Arguments:
-        shape, classes, family: as for all networks of the module.
-        filters: number of filters of each convolution.
+        filters, strides: number of filters and stride of each convolution.
         kernel: height and width of the filters, odd.
-        strides: stride of each convolution.
         width: weights and biases are uniform in [-width, width].
-        pooled: whether the maximum over as many pixels takes the place of each stride.
-        norm: whether there is batch normalisation before each sigmoid, of the batch itself in evaluation, too, and
-            without scales and shifts, so that the number of parameters is the same.
+        pooled: whether the maximum over as many pixels replaces each stride.
+        norm: whether batch normalisation precedes each sigmoid: of the batch itself, in evaluation, too, and without
+            scales and shifts, so that the number of parameters is the same.
     """
     body, inputs = _strided(nn.Sigmoid, shape, family, filters, kernel, strides, pooled=pooled, norm=norm)
     model = nn.Sequential(*body, nn.Linear(inputs, classes))
@@ -118,16 +110,8 @@ def strided_cnn(
     strides: Sequence[Count],
     hidden: Sequence[Count],
 ) -> nn.Sequential:
-    """Padded convolutions with strides in the place of pooling, and dense layers, with ReLU; with the settings of
-    conf/model 89,834 parameters for CIFAR-10.
-
-    Arguments:
-        shape, classes, family: as for all networks of the module.
-        filters: number of filters of each convolution.
-        kernel: height and width of the filters, odd.
-        strides: stride of each convolution.
-        hidden: units of the dense layers.
-    """
+    """Padded convolutions, of an odd kernel, with strides instead of pooling, and dense layers of `hidden` units, with
+    ReLU; with the settings of conf/model 89,834 parameters for CIFAR-10."""
     parts, inputs = _strided(nn.ReLU, shape, family, filters, kernel, strides)
     return nn.Sequential(*parts, *_perceptron(inputs, hidden, classes, family))
 
@@ -176,7 +160,7 @@ def _strided(
 
 
 def _perceptron(inputs: int, hidden: Sequence[int], scores: int, family: Family | None) -> list[nn.Module]:
-    """Dense layers of `hidden` units with ReLU, then a plain one of scores."""
+    """Dense layers of `hidden` units with ReLU, then a plain layer of scores."""
     parts: list[nn.Module] = []
     for outputs in hidden:
         parts += [_dense(inputs, outputs, family), nn.ReLU()]
@@ -185,21 +169,14 @@ def _perceptron(inputs: int, hidden: Sequence[int], scores: int, family: Family 
 
 
 def _dense(inputs: int, outputs: int, family: Family | None) -> nn.Module:
-    """A dense layer, sketched or plain."""
     if family is None or isinstance(family, Identity):
         return nn.Linear(inputs, outputs)
     return SketchedLinear(inputs, outputs, resize(family, inputs))
 
 
 def _convolution(
-    channels: int,
-    filters: int,
-    kernel: int,
-    family: Family | None,
-    padding: int = 0,
-    stride: int = 1,
+    channels: int, filters: int, kernel: int, family: Family | None, padding: int = 0, stride: int = 1
 ) -> nn.Module:
-    """A convolution, sketched or plain."""
     if family is None or isinstance(family, Identity):
         return nn.Conv2d(channels, filters, kernel, stride, padding)
     share = resize(family, channels * kernel**2)

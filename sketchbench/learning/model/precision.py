@@ -11,14 +11,9 @@ Precision = Literal["float32", "bfloat16"]
 
 
 def precision_context(precision: Precision, device: torch.device | str) -> AbstractContextManager[None]:
-    """A context in which matrix products and convolutions have this precision; weights, gradients, losses are float32.
-
-    bfloat16 is torch's autocast: up to 5 times as fast on processors with bfloat16 products (with images in the
-    channels-last layout), and no faster on others. Casts of weights are not cached, so that weights may change inside.
-
-    Raises:
-        ValueError: for another precision.
-    """
+    """A context for matrix products and convolutions of this precision; weights, gradients, losses are float32.
+    bfloat16 is torch's autocast: up to 5 times as fast on processors with bfloat16 products (and channels-last images),
+    no faster on others. Casts of weights are not cached, so weights may change inside. ValueError for others."""
     choose("precision", precision, get_args(Precision))
     if precision == "float32":
         return nullcontext()  # cheaper than a disabled autocast

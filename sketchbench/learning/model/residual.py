@@ -34,23 +34,15 @@ class Block(nn.Module):
 def residual(
     shape: Shape, classes: AtLeastTwo, family: Family | None = None, blocks: Natural = 8, dropout: Dropout = 0.5
 ) -> nn.Sequential:
-    """A residual network with 668,426 parameters for 3 channels and 10 classes.
+    """A residual network with 668,426 parameters for 3 channels and 10 classes; a unit is dropped with probability
+    `dropout`. The gradients of this network are sketched, not its layers, so the family is None or Identity. Raises
+    ValueError for another family, and a number out of its range.
 
     It has 3 × 3 convolutions to 32 and 64 channels, 3 × 3 max-pooling, residual blocks of 64 channels, one more
     convolution, the mean over positions, 256 units with dropout, and scores. The paper only gives the number of
     parameters, which follows from biases everywhere and a batch normalisation after both convolutions of 8 blocks:
-    666,378 weights and biases, and 16 × 128 scales and shifts. The places of ReLU in a block and the dropout rate, on
-    which that number does not depend, are ours.
-
-    Arguments:
-        shape: channels, height and width of an image.
-        classes: number of classes.
-        family: None or Identity; the gradients of this network are sketched, not its layers.
-        blocks: number of residual blocks.
-        dropout: probability that a unit is dropped.
-
-    Raises:
-        ValueError: for another family, and a number out of its range.
+    666,378 weights and biases, and 16 × 128 scales and shifts. The places of ReLU in a block and the dropout rate,
+    which don't change that number, are ours.
     """
     if family is not None and not isinstance(family, Identity):
         raise ValueError(

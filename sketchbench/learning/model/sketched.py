@@ -6,8 +6,8 @@ leaves the rest to torch. Outputs and gradients are the same: ∂L/∂X = G (W S
 (zhang2021 Eqs. 7, 8).
 
 Layers work in float64, float32, bfloat16 and float16, under autocast and torch.func, and under torch.compile, which
-leaves sketches out of its graphs. In half precision S Sᵀ is applied in float32 and rounded once, so that errors are
-those of the plain layer with rounded weights or inputs.
+leaves sketches out of its graphs. In half precision S Sᵀ is applied in float32 and rounded once, so errors equal the
+plain layer's with rounded weights or inputs.
 """
 
 import dataclasses
@@ -23,38 +23,22 @@ from sketchbench.sketch.operator import Sketch
 
 
 class Sketched(nn.Module):
-    """Base class of sketched layers.
-
-    Attributes:
-        weight: weights (out, ...), with d entries for each output, which are sketched.
-        family: family of the operators.
-        operator: operator of the next forward passes; None before the first `draw`.
-    """
+    """Base class of sketched layers, whose weights (out, ...), with d entries for each output, are sketched. `operator`
+    is used in the next forward passes; None before the first `draw`."""
 
     weight: Tensor
     family: Family
     operator: Sketch | None = None
 
     def draw(self, key: int, kernels: Kernels | None = None) -> Sketch:
-        """Draw the operator of the next forward passes; draw a fresh one after every update of the weights.
-
-        Arguments:
-            key: integer of 64 bits.
-            kernels: kernels of the operator; None for those of the device of the weights (`kernels_of`).
-
-        Returns:
-            The operator.
-        """
+        """Draw and return the operator of the next forward passes, from a 64-bit key; draw a fresh one after every
+        update of the weights. `kernels` None: those for the device of the weights (`kernels_of`)."""
         self.operator = self.family.draw(key, kernels=kernels or kernels_of(self.weight))
         return self.operator
 
     @property
     def current(self) -> Sketch:
-        """The operator of the next forward passes.
-
-        Raises:
-            RuntimeError: before the first `draw`.
-        """
+        """The operator of the next forward passes. Raises RuntimeError before the first `draw`."""
         if self.operator is None:
             raise RuntimeError(f"{type(self).__name__} has no sketch to train with; call draw(key) first, or eval()")
         return self.operator
@@ -67,18 +51,8 @@ class Sketched(nn.Module):
 
 
 class SketchedLinear(nn.Linear, Sketched):
-    """A dense layer, trained through a sketch of its d inputs.
-
-    Arguments:
-        in_features: number of inputs, d.
-        out_features: number of outputs.
-        family: family of the sketches, with the same d.
-        bias: whether the layer has a bias.
-
-    Raises:
-        ValueError: where the family's d is not the number of inputs.
-        RuntimeError: from a forward pass in training mode before the first `draw`.
-    """
+    """A dense layer, trained through a sketch of its d inputs. Raises ValueError if the family's d is not the number of
+    inputs, and RuntimeError from a forward pass in training mode before the first `draw`."""
 
     def __init__(self, in_features: int, out_features: int, family: Family, bias: bool = True) -> None:
         super().__init__(in_features, out_features, bias)
@@ -97,25 +71,11 @@ class SketchedLinear(nn.Linear, Sketched):
 
 
 class SketchedConv2d(nn.Conv2d, Sketched):
-    """A convolution, trained through a sketch of its patches of d = in_channels * kernel_size² entries.
-
-    There are many more patches than filters, so S Sᵀ is applied to the filters. Errors are those of `SketchedLinear`.
-
-    Arguments:
-        in_channels, out_channels: channels of input and output.
-        kernel_size: height and width of the filters.
-        family: family of the sketches, with the same d.
-        padding, stride: as of torch's `Conv2d`.
-    """
+    """A convolution, trained through a sketch of its patches of d = in_channels * kernel_size² entries. S Sᵀ is applied
+    to the filters, which are fewer than patches. Errors as in `SketchedLinear`, arguments as in torch's `Conv2d`."""
 
     def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: int,
-        family: Family,
-        padding: int = 0,
-        stride: int = 1,
+        self, in_channels: int, out_channels: int, kernel_size: int, family: Family, padding: int = 0, stride: int = 1
     ) -> None:
         super().__init__(in_channels, out_channels, kernel_size, stride, padding)
         self.family = family
@@ -140,27 +100,20 @@ def operators(model: nn.Module) -> dict[str, Sketch]:
 
 
 def draw(model: nn.Module, key: int, kernels: Kernels | None = None) -> None:
-    """Draw the operators of all sketched layers, each from its `layer_key` (zhang2021 §4.1).
-
-    Arguments:
-        model: model with sketched layers.
-        key: integer of 64 bits, the key of the round.
-        kernels: kernels of the operators; None for those of the device of each layer.
-    """
+    """Draw the operators of all sketched layers of a model, each from its `layer_key` (zhang2021 §4.1) for the round's
+    64-bit key. `kernels` None: those for the device of each layer."""
     for name, layer in layers(model):
         layer.draw(layer_key(key, name), kernels)
 
 
 def layer_key(key: int, name: str) -> int:
-    """The key of the operator of the layer with this name, given the key of the round."""
+    """The key of the operator of the layer with this name, given the round's key."""
     return seeds.key(key, layer=name)
 
 
 def resize(family: Family, d: int) -> Family:
-    """The family for d inputs with the same share b/d; b is rounded down, and at least 1.
-
-    Raises:
-        SizeError: for a share above 1, with which a layer would not be compressed.
+    """The family for d inputs with the same share b/d; b is rounded down, and at least 1. Raises SizeError for a share
+    above 1, which would not compress a layer.
 
     >>> from sketchbench.sketch.count_sketch import CountSketch
     >>> resize(CountSketch(784, 392), 25)

@@ -1,4 +1,4 @@
-"""An objective for privacy audits: one record, the canary, has a gradient, and all others have none."""
+"""An objective for privacy audits: one record, the canary, has a gradient; all other records have none."""
 
 import numpy as np
 
@@ -9,17 +9,12 @@ from sketchbench.measure.numbers import Sample
 
 
 class Canary(EmpiricalRisk):
-    """f_c is the mean of its records' losses wᵀv; v = 0 for all records but the first one of client 0, the canary.
+    """f_c is the mean of its records' losses wᵀv; v = 0 for all records but the canary, the first record of client 0,
+    with `canary` = v (d,), or (trials, d) for a different one in each trial.
 
-    The gradient of a record's loss is v. An attacker who knows all other records sees a canary in a batch as the
-    largest shift that the bound on its norm allows, in the same direction in each step, which is the worst case of
-    privacy accounting. f has no minimum.
-
-    Arguments:
-        kernels: backend of all arrays.
-        canary: v of the canary (d,), or (trials, d) for a different one in each trial.
-        clients: number of clients.
-        records: number of records of each client.
+    The gradient of a record's loss is v. An attacker who knows all other records sees the canary as the largest shift
+    that the bound on its norm allows, in the same direction in each step: the worst case of privacy accounting. f has
+    no minimum.
     """
 
     convexity = 0.0

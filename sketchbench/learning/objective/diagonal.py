@@ -11,7 +11,7 @@ class Diagonal(Objective):
     """f_c(w) = ½ (w - x_c)ᵀ A_c (w - x_c) with diagonal A_c, from w⁰ = 0."""
 
     def _set(self, curvatures: Vector, centres: Vector) -> None:
-        """Set the diagonals of all A_c (N, d), and the x_c: (N, d), or (d,) for one that all clients share."""
+        """Set the diagonals of all A_c (N, d), and the x_c: (N, d), or (d,) for a centre that all clients share."""
         self.start = np.zeros(self.d)
         self.smoothness = float(abs(curvatures).max())
         self._curvatures, self._centres = self.kernels.asarray(curvatures), self.kernels.asarray(centres)

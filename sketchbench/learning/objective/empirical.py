@@ -1,4 +1,4 @@
-"""Objectives whose clients hold records, so that a step can use a batch of them."""
+"""Objectives with records, so that a step can use a batch of them."""
 
 import math
 from abc import abstractmethod
@@ -11,12 +11,9 @@ from sketchbench.learning.objective.objective import Objective
 
 
 class EmpiricalRisk(Objective):
-    """An objective where f_c is the mean loss over client c's n records, plus a penalty of the weights.
-
-    Attributes:
-        records: numbers of every client's records in the data set, (N, n).
-        record_bound: ℓ, largest ℓ2 norm of the gradient of a single record's loss, at any weights.
-    """
+    """An objective in which f_c is the mean loss over client c's n records, plus a penalty of the weights.
+    `records`: numbers of every client's records in the data set, (N, n); `record_bound`: ℓ, largest ℓ2 norm of the
+    gradient of a single record's loss, at any weights."""
 
     records: NDArray[np.int64]
     record_bound: float
@@ -30,16 +27,9 @@ class EmpiricalRisk(Objective):
 
     @abstractmethod
     def batch_gradients(self, w: Array, shares: Array, bound: float = math.inf) -> Array:
-        """The weighted sum of the clipped gradients of every client's records, plus the gradient of the penalty.
-
-        Arguments:
-            w: weights of every client (..., N, d).
-            shares: factor of each record's gradient in the sum (..., N, n).
-            bound: ℓ2 norm to which a record's gradient is clipped; the penalty's gradient is not clipped.
-
-        Returns:
-            Gradients (..., N, d).
-        """
+        """The weighted sum of the clipped gradients of every client's records, plus the penalty's gradient, at each
+        client's weights w (..., N, d): of the same shape. `shares` (..., N, n) are the records' weights in the sum. A
+        record's gradient is clipped to the ℓ2 norm `bound`, the penalty's is not clipped."""
 
     def gradients(self, w: Array) -> Array:
         count = self.records.shape[1]

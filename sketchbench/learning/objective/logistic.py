@@ -24,19 +24,9 @@ SOLVED = 1e-10  # largest ℓ2 norm of the gradient at the minimiser
 def gradient(
     weights: NDArray[np.float64], features: NDArray[np.float64], labels: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """The gradient of the mean cross-entropy of a linear model. O(samples p classes).
-
-    Arguments:
-        weights: flat (p * classes,).
-        features: (samples, p).
-        labels: classes from 0, (samples,).
-
-    Returns:
-        The gradient, flat (p * classes,).
-
-    Raises:
-        ValueError: for features, labels and weights that don't fit together, or that are not finite.
-    """
+    """The gradient (p * classes,) of the mean cross-entropy of a linear model. O(samples p classes).
+    `weights`: flat (p * classes,); `features`: (samples, p); `labels`: classes from 0, (samples,). Raises ValueError
+    for features, labels and weights that don't fit together, or that are not finite."""
     check_matrix("features", features)
     check_array("labels", labels, np.int64, "samples")
     check_finite("weights", weights)
@@ -56,25 +46,19 @@ class Logistic(EmpiricalRisk):
     """f_c(w) = mean cross-entropy over client c's samples + ridge/2 ‖w‖².
 
     Feature vectors are scaled, and extended by one entry, to norm 1; d is the number of features, with that entry,
-    times the number of classes.
-
-    μ is the ridge. L is the ridge plus half the largest eigenvalue of any client's second moment of features, because
-    the Hessian of a softmax is at most 1/2. w* is computed by Newton's method. The gradient of a record's loss is its
-    features times a difference of two distributions over the classes, so its norm is at most √2.
+    times the number of classes. μ is the ridge. L is the ridge plus half the largest eigenvalue of any client's second
+    moment of features, because the Hessian of a softmax is at most 1/2. w* is computed by Newton's method. The gradient
+    of a record's loss is its features times a difference of two distributions over the classes, so its norm is at most
+    √2.
 
     Arguments:
-        kernels: backend of all arrays.
         clients: number of clients, with equally many samples; the remaining samples are dropped.
         seed: root of the random order of the samples.
-        data: data set.
-        ridge: factor of the penalty.
-        sorted: whether to divide samples sorted by class, so that clients differ as much as possible, instead of at
-            random.
+        sorted: whether samples are divided sorted by class, for the largest difference of clients, not at random.
         held_out: number of samples that no client has, for `accuracy`.
 
-    Raises:
-        ValueError: for a parameter out of its range, or more clients than samples.
-        FloatingPointError: where Newton's method does not converge.
+    Raises ValueError for a parameter out of its range, or more clients than samples; FloatingPointError if Newton's
+    method does not converge.
     """
 
     record_bound = 2**0.5
@@ -151,11 +135,7 @@ class Logistic(EmpiricalRisk):
         return self._features[clients, places], self._targets[clients, places], xp.take_along_axis(shares, places, -1)
 
     def accuracy(self, w: Array) -> Array:
-        """The accuracy on the held-out samples, for weights (..., d): (...).
-
-        Raises:
-            ValueError: for held_out=0.
-        """
+        """The accuracy on the held-out samples, for weights (..., d): (...). Raises ValueError for held_out=0."""
         features, labels = self._held
         if not len(labels):
             raise ValueError("held_out=0 leaves no samples for an accuracy; hold some out")
@@ -167,7 +147,6 @@ class Logistic(EmpiricalRisk):
         return self._features @ self._matrices(w)
 
     def _matrices(self, w: Array) -> Array:
-        """Weights (..., d) as matrices (..., features, classes)."""
         return w.reshape(*w.shape[:-1], self._features.shape[-1], self._classes)
 
     def _minimise(self) -> NDArray[np.float64]:
@@ -221,8 +200,7 @@ def _softmax(scores: Any, xp: Any) -> Any:
 
 
 def _take_highest(scores: Any, xp: Any) -> Any:
-    """Subtract the maximum over the last axis, the classes, in place, and return it. By columns: NumPy is slow
-    where the last axis is short."""
+    """Subtract the maximum over the last axis in place, and return it; by columns, as NumPy is slow on short axes."""
     first, *others = _columns(scores)
     highest = functools.reduce(xp.maximum, others, first.copy())
     for column in _columns(scores):

@@ -32,34 +32,29 @@ Batches = Sequence[NDArray[np.int64]]  # for every client, the numbers of its sa
 
 
 class Network(Problem):
-    """A problem where f_c(w) is a network's mean cross-entropy on all samples of client c, without dropout.
+    """A problem in which f_c(w) is a network's mean cross-entropy on all samples of client c, without dropout.
 
-    Smoothness, convexity, gradient bounds and minimum are unknown, so no theorem about steps or rounds applies.
+    Smoothness, convexity, gradient bounds and minimum are unknown, so no theorem about steps or rounds applies. A
+    stochastic gradient uses dropout and a batch of every participating client, drawn without replacement in each round.
+    Without dropout and batch normalisation its mean is ∇f.
 
-    A stochastic gradient uses a batch of every participating client, drawn without replacement in each round, and
-    dropout. Without dropout and batch normalisation its mean is ∇f.
-
-    Batch normalisation uses the mean and variance of each client's own batch in training. In evaluation it uses
-    averages of the means and variances of a fixed set of at most 100 clients' training batches at the current weights:
-    a function of w, of which nothing is sent or stored.
-
-    Weights and gradients are float64; the model computes in float32 or less. For a perceptron in float32, the scores
-    and the mean stochastic gradients of several trials are computed at once (`StackedPerceptron`).
+    Batch normalisation uses the mean and variance of each client's batch in training. In evaluation it uses averages of
+    the means and variances of a fixed set of at most 100 clients' training batches at the current weights: a function
+    of w, so nothing is sent or stored. Weights and gradients are float64; the model computes in float32 or less. For a
+    perceptron in float32, the scores and the mean stochastic gradients of several trials are computed at once
+    (`StackedPerceptron`).
 
     Arguments:
-        kernels: backend of all arrays; the model is on its device.
         seed: root of the initial weights, of the partition, and of the batches for evaluation.
         data: data set, whose training samples are divided among clients.
         model: function of `shape` and `classes` that makes the network.
         partition: function of `labels` and `seed`, and perhaps `users`, that returns every client's samples.
         batch: samples in a client's batch.
         participation: share of the clients in a round, drawn uniformly; at least one client participates.
-        inputs: `unit` scales pixels to [0, 1]; `centred` subtracts from pixels (0 to `white`) the mean of their channel
-            over the training images.
+        inputs: `unit` scales pixels to [0, 1]; `centred` subtracts each channel's mean over the training images.
         precision: see `model.precision`.
 
-    Raises:
-        ValueError: for a parameter out of its range, or a batch larger than the samples of some client.
+    Raises ValueError for a parameter out of its range, or a batch larger than the samples of some client.
     """
 
     @checked
@@ -124,11 +119,7 @@ class Network(Problem):
         return self._rows(w, lambda row, _: self._slope(row, self._parts))
 
     def stochastic_gradients(self, w: Array, random: np.random.Generator) -> Array:
-        """As in `Problem`.
-
-        Raises:
-            FloatingPointError: for a gradient that is not finite, after a divergence.
-        """
+        """Raises FloatingPointError for a gradient that is not finite, after a divergence."""
         gradients = []
         for weights in w:
             clients, batches, dropout = self._draw(random)
@@ -140,11 +131,7 @@ class Network(Problem):
         return self._finite(self.kernels.xp.stack(gradients))
 
     def stochastic_gradient(self, w: Array, random: np.random.Generator) -> Array:
-        """As in `Problem`, with the same batches as `stochastic_gradients` and other dropout.
-
-        Raises:
-            FloatingPointError: as `stochastic_gradients`.
-        """
+        """Uses the same batches as `stochastic_gradients` and other dropout; raises as `stochastic_gradients` does."""
 
         if self._stacked:
             return self._finite(self.slopes(w, self.stack([self.draw(random) for _ in w])))
@@ -157,7 +144,7 @@ class Network(Problem):
 
     @property
     def stacks(self) -> bool:
-        """Whether the network is one for `slopes`: a perceptron in float32."""
+        """Return whether the network is one for `slopes`: a perceptron in float32."""
         return self._stacked is not None
 
     def draw(self, random: np.random.Generator) -> NDArray[np.int64]:
@@ -177,8 +164,7 @@ class Network(Problem):
         return pools
 
     def slopes(self, w: Array, pools: Sequence[stacked.Batches]) -> Array:
-        """The gradients of mean losses by the weights (T, d) of perceptrons, each over its own samples: (T, d), finite
-        or not."""
+        """The gradients (T, d), finite or not, of perceptrons' mean losses at weights (T, d), each over its samples."""
         assert self._stacked, "for perceptrons only"
         with np.errstate(over="ignore", invalid="ignore"):  # of a training that has diverged
             weights = w.astype("float32")
@@ -186,15 +172,8 @@ class Network(Problem):
         return self.kernels.xp.asarray(total, dtype="float64")
 
     def scores(self, w: Array, images: Tensor) -> Tensor:
-        """The scores of images in evaluation.
-
-        Arguments:
-            w: weights (d,).
-            images: uint8 (n, channels, height, width), on the device of the network.
-
-        Returns:
-            Scores, float32 (n, classes).
-        """
+        """The scores in evaluation, float32 (n, classes), of images, uint8 (n, channels, height, width), at weights
+        w."""
         if self._stacked:
             vectors = self.kernels.xp.from_dlpack(self._inputs(images)).reshape(len(images), -1)
             with np.errstate(over="ignore", invalid="ignore"):  # of a training that has diverged
@@ -228,7 +207,6 @@ class Network(Problem):
         return list(np.take_along_axis(samples, places, axis=1))
 
     def _value(self, w: Tensor) -> Tensor:
-        """f(w), float32."""
         self._mode(training=True)
         with torch.no_grad():
             weights = self._split(w)
@@ -255,7 +233,7 @@ class Network(Problem):
         return total
 
     def _mean_loss(self, weights: Sequence[Tensor], pool: Batches) -> Tensor:
-        """The mean loss over batches of equal size, each normalised by itself."""
+        """The mean loss over batches of equal size, each with its own normalisation."""
         for norm in self._norms:
             norm.batch = len(pool[0])
         numbers = np.concatenate(pool)
@@ -271,7 +249,6 @@ class Network(Problem):
         return scores.float()
 
     def _images(self, numbers: NDArray[np.int64]) -> Tensor:
-        """The network's inputs for the training images with these numbers."""
         places = torch.from_numpy(numbers).to(self._device)
         if self._train_inputs is not None:
             return self._train_inputs[places].contiguous(memory_format=torch.channels_last)
@@ -283,7 +260,6 @@ class Network(Problem):
         return scaled.contiguous(memory_format=torch.channels_last)
 
     def _mode(self, *, training: bool, dropping: bool = False, measuring: bool = False, batch: int = 1) -> None:
-        """Put the model into training or evaluation mode, with or without dropout."""
         if self._model.training != training:  # since `train` visits all parts
             self._model.train(training)
         for part in self._dropouts:
@@ -292,7 +268,7 @@ class Network(Problem):
             norm.measuring, norm.batch = measuring, batch
 
     def _split(self, w: Tensor) -> list[Tensor]:
-        """The model's parameters as views of flat weights; filters in the layout of the images."""
+        """The model's parameters as views of flat weights; filters have the images' layout."""
         parts = zip(torch.split(w, self._sizes), self._shapes, strict=True)
         views = (part.view(shape) for part, shape in parts)
         return [view.contiguous(memory_format=torch.channels_last) if view.ndim == 4 else view for view in views]
@@ -310,14 +286,13 @@ class Network(Problem):
         return self.kernels.xp.from_dlpack(values.double()).reshape(*w.shape[:-1], -1)
 
     def _finite(self, gradients: Array) -> Array:
-        """Return the gradients if they are finite, and else raise FloatingPointError."""
         if not bool(self.kernels.xp.isfinite(gradients).all()):
             raise FloatingPointError("a stochastic gradient is not finite: the training has diverged; lower its rate")
         return gradients
 
 
 def _slots(model: nn.Module) -> Iterator[tuple[nn.Module, str]]:
-    """The module of each of a model's parameters and the name in it, in the order of the parameters."""
+    """The module and the name in it of each of a model's parameters, in their order."""
     for part in model.modules():
         yield from ((part, name) for name, value in part._parameters.items() if value is not None)
 

@@ -9,11 +9,11 @@ import numpy as np
 from sketchbench.kernels import Array
 from sketchbench.learning.objective.problem import Problem, Vector
 
-MakeObjective = Callable[..., "Objective"]  # the function that a config of conf/objective makes, of kernels and seed
+MakeObjective = Callable[..., "Objective"]  # a config of conf/objective makes this function of kernels and seed
 
 
 class Objective(Problem):
-    """A problem with known constants, which are derived from its definition, never fitted to a run.
+    """A problem with known constants, derived from its definition, never fitted to a run.
 
     The noise of stochastic gradients does not depend on the weights. To write an objective: `loss`, `gradients`, and
     the attributes; `noise` and `mean_noise` for stochastic gradients.
@@ -50,12 +50,12 @@ class Objective(Problem):
 
     @cached_property
     def mean_smoothness(self) -> float:
-        """L of f itself, which may be smaller than that of the f_c."""
+        """L of f itself, which may be smaller than the L of the f_c."""
         return self.smoothness
 
     @cached_property
     def mean_convexity(self) -> float:
-        """μ of f itself, which may be larger than that of the f_c."""
+        """μ of f itself, which may be larger than the μ of the f_c."""
         return self.convexity
 
     @cached_property

@@ -25,7 +25,7 @@ AXES = {  # the last axes of weights, which each method of a problem checks
 
 
 def _at_weights(method: Callable[..., Array], name: str = "") -> Callable[..., Array]:
-    """The method, which refuses weights of another kind, type or size, which NumPy might broadcast. O(1)."""
+    """The method, after an O(1) check of the weights' kind, type and size: NumPy might broadcast wrong ones."""
     axes = AXES[name or method.__name__]
 
     @functools.wraps(method)
@@ -50,8 +50,8 @@ class Problem(ABC):
     """f(w) = (1/N) Σ_c f_c(w) for flat vectors of d weights and N clients.
 
     Arrays are float64, of the kernels' kind. Leading axes are kept, so that many trials are computed at once. A problem
-    with constants, such as smoothness or a minimum, is an `Objective`. Weights are checked by every method: TypeError
-    for another kind of array, ValueError for other axes than AXES; they may be infinite or NaN after a divergence.
+    with constants, such as smoothness or a minimum, is an `Objective`. Every method checks its weights: TypeError for
+    another kind of array, ValueError for other axes than AXES; they may be infinite or NaN after a divergence.
 
     Attributes:
         kernels: backend of all arrays.
@@ -75,25 +75,11 @@ class Problem(ABC):
 
     @abstractmethod
     def loss(self, w: Array) -> Array:
-        """f(w).
-
-        Arguments:
-            w: weights (..., d).
-
-        Returns:
-            Losses (...).
-        """
+        """The losses f(w) (...) at weights (..., d)."""
 
     @abstractmethod
     def gradients(self, w: Array) -> Array:
-        """∇f_c(w_c) of every client c at its own weights w_c.
-
-        Arguments:
-            w: weights of the clients (..., N, d).
-
-        Returns:
-            Gradients (..., N, d).
-        """
+        """The gradients ∇f_c(w_c) (..., N, d) of every client c at its own weights w_c, (..., N, d)."""
 
     @_at_weights
     def gradient(self, w: Array) -> Array:
@@ -103,27 +89,13 @@ class Problem(ABC):
 
     @abstractmethod
     def stochastic_gradients(self, w: Array, random: np.random.Generator) -> Array:
-        """Draw a stochastic gradient of every participating client at its own weights.
-
-        Arguments:
-            w: weights of all clients (trials, N, d).
-            random: generator of batches, noise and participants.
-
-        Returns:
-            Gradients (trials, M, d) of the M participating clients; M = N unless participants are sampled.
-        """
+        """Draw a stochastic gradient of every participating client at its own weights, (trials, N, d): (trials, M, d)
+        for M participating clients; M = N unless participants are sampled."""
 
     @_at_weights
     def stochastic_gradient(self, w: Array, random: np.random.Generator) -> Array:
-        """Draw from the distribution of the participants' mean stochastic gradient, where all have the same weights.
-
-        Arguments:
-            w: weights (trials, d).
-            random: as for `stochastic_gradients`.
-
-        Returns:
-            Gradients (trials, d).
-        """
+        """Draw from the distribution of the participants' mean stochastic gradient (trials, d) at common weights
+        (trials, d); `random` as in `stochastic_gradients`."""
         shape = (len(w), self.clients, self.d)
         shared = self.kernels.xp.broadcast_to(w[:, None], shape)
         return self.stochastic_gradients(shared, random).mean(axis=1)

@@ -12,22 +12,15 @@ from sketchbench.learning.objective.problem import Moderate, Vector
 
 
 class Quadratic(Diagonal):
-    """f_c(w) = ½ (w - x_c)ᵀ A_c (w - x_c) with diagonal A_c = s_c A.
-
-    The clients' scales s_c are spaced evenly from 1/2 to 1, so L = 1, and the smallest curvature of f is 3/4 of A's.
+    """f_c(w) = ½ (w - x_c)ᵀ A_c (w - x_c) with diagonal A_c = s_c A. The clients' scales s_c are spaced evenly from 1/2
+    to 1, so L = 1, and the smallest curvature of f is 3/4 of A's. Raises ValueError for a parameter out of its range.
 
     Arguments:
-        kernels: backend of all arrays.
-        d: number of weights.
-        clients: number of clients.
         seed: root of the order of the eigenvalues, and of the x_c.
         condition: eigenvalues of A lie between 1 / condition and 1, spaced evenly on a log scale.
         flat: share of the eigenvalues that are 0 instead, so that f is convex, but not strongly.
         heterogeneity: root mean square distance of the x_c from a common point, which is at root mean square distance 1
             from w⁰ = 0; with 0 all clients have the same minimum.
-
-    Raises:
-        ValueError: for a parameter out of its range.
     """
 
     @checked
@@ -51,12 +44,12 @@ class Quadratic(Diagonal):
         self.convexity = float(curvatures.min())
         total = curvatures.sum(axis=0)
         weighted = (curvatures * centres).sum(axis=0)
-        # In coordinates without curvature every point is a minimum: take that of the start, the nearest.
+        # In coordinates without curvature every point is a minimum: take the start's, the nearest.
         self.minimiser = np.divide(weighted, total, out=np.zeros(d), where=total > 0)
         self.minimum = float(self.loss(kernels.asarray(self.minimiser)))
 
 
 def _spectrum(d: int, condition: float, zeros: int, random: np.random.Generator) -> Vector:
-    """The eigenvalues of A, (d,), in random order except for zeros, which come first."""
+    """The eigenvalues of A, (d,): first the zeros, then the others in random order."""
     spread = np.geomspace(1 / condition, 1.0, d - zeros)
     return np.concatenate([np.zeros(zeros), random.permutation(spread)])

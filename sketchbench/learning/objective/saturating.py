@@ -14,22 +14,13 @@ STEEPEST = 3 * np.sqrt(3) / 8  # the largest slope of r² / (1 + r²)
 
 
 class Saturating(Objective):
-    """f_c(w) = Σ_j a_j r²/(1 + r²) with r = w_j - x_cj (Geman and McClure's loss of robust statistics).
+    """f_c(w) = Σ_j a_j r²/(1 + r²) with r = w_j - x_cj (Geman and McClure's loss of robust statistics). Raises
+    ValueError for a parameter out of its range.
 
     Its second derivative lies between -a_j/2 and 2 a_j. The scales a_j fall from 1/2 to 1/20, so L = 1. The minimum is
-    computed for each coordinate separately, on a grid that Newton's method refines.
-
-    Arguments:
-        kernels: backend of all arrays.
-        d: number of weights.
-        clients: number of clients.
-        seed: root of the centres x_c.
-        heterogeneity: standard deviation of the clients' centres around a common point, in each coordinate.
-        distance: distance of the common point from w⁰ = 0, in each coordinate. f_c is steepest at |r| = 1/√3, and
-            concave beyond.
-
-    Raises:
-        ValueError: for a parameter out of its range.
+    computed for each coordinate separately, on a grid that Newton's method refines. In each coordinate the clients'
+    centres x_c have the standard deviation `heterogeneity` around a common point, which is `distance` from w⁰ = 0. f_c
+    is steepest at |r| = 1/√3, and concave beyond.
     """
 
     GRID = 4001

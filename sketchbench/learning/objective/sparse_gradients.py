@@ -12,30 +12,15 @@ from sketchbench.learning.objective.problem import Moderate, Vector
 
 
 class SparseGradients(Diagonal):
-    """f_c(w) = ½ (w - w*)ᵀ A_c (w - w*) with diagonal A_c and normal w*, and noisy gradients.
+    """f_c(w) = ½ (w - w*)ᵀ A_c (w - w*) with diagonal A_c and normal w*, and noisy gradients. Raises ValueError for a
+    parameter out of its range.
 
-    The mean A of all A_c has the diagonal exp(-j / decay) + floor in the active coordinates j = 1, ..., `active`, where
-    a client's curvatures are normal around it with variance 1 - 1/N, often negative: f is convex, the f_c are not. In
-    other coordinates A, every A_c and w* are 0. A client's stochastic gradient has the noise
-    `smooth` A u + `spikes` b⊙v, with u and v standard normal and b Bernoulli of rate `spike_rate`.
-
-    Gradients are nearly sparse, since large curvatures and spikes are few. All constants are exact; those of f itself
-    are `mean_smoothness` and `mean_convexity`.
-
-    Arguments:
-        kernels: backend of all arrays.
-        d: number of weights.
-        clients: number of clients, N.
-        seed: root of the curvatures and of w*.
-        decay: number of coordinates over which the mean curvature falls e-fold.
-        floor: mean curvature far beyond `decay` coordinates.
-        smooth: amplitude of the noise in proportion to the curvature (R₁ in the paper).
-        spikes: amplitude of the noise in few coordinates (R₂).
-        spike_rate: probability of a spike in an entry (p_b).
-        active: number of active coordinates; None for all.
-
-    Raises:
-        ValueError: for a parameter out of its range.
+    The mean A of all A_c has the diagonal exp(-j / decay) + floor in the active coordinates j = 1, ..., `active` (None:
+    all). There a client's curvatures are normal around it with variance 1 - 1/N, often negative: f is convex, the f_c
+    are not. In other coordinates A, every A_c and w* are 0. A client's stochastic gradient has the noise `smooth` A u +
+    `spikes` b⊙v, with u and v standard normal and b Bernoulli of rate `spike_rate` (R₁, R₂ and p_b in the paper).
+    Gradients are nearly sparse, since large curvatures and spikes are few. All constants are exact; f's own are
+    `mean_smoothness` and `mean_convexity`.
     """
 
     @checked
@@ -85,7 +70,7 @@ class SparseGradients(Diagonal):
         return self.kernels.asarray(noise)
 
     def mean_noise(self, random: np.random.Generator, trials: int) -> Array:
-        """As in `Objective`, with one normal vector of 1/N of the variance and the mean of all clients' spikes."""
+        """Draws one normal vector of 1/N of the variance, and the mean of all clients' spikes."""
         noise = self._amplitude * random.standard_normal((trials, self.d)) / np.sqrt(self.clients)
         places, values = self._draw_spikes(random, trials)
         trial, place = np.divmod(places, self.clients * self.d)
@@ -93,7 +78,7 @@ class SparseGradients(Diagonal):
         return self.kernels.asarray(noise)
 
     def _draw_spikes(self, random: np.random.Generator, trials: int) -> tuple[np.ndarray, Vector]:
-        """Draw the spikes: flat indices into (trials, N, d), and values; none where they are 0."""
+        """Draw the spikes: flat indices into (trials, N, d), and values; none if their amplitude is 0."""
         if not self._spikes:
             return np.empty(0, dtype=np.int64), np.empty(0)
         entries = trials * self.clients * self.d

@@ -1,8 +1,6 @@
-"""Stacks of perceptrons: gradients of T networks on batches of C clients each, all at once.
-
-Backpropagation is written as products of matrices. For a small network it takes half the time of `torch.func.vmap` on a
-CPU, and a fortieth where every record's gradient is clipped, since norms of gradients are computed without gradients.
-"""
+"""Stacks of perceptrons: gradients of T networks on batches of C clients each, all at once. Backpropagation is written
+as products of matrices. For a small network it takes half the time of `torch.func.vmap` on a CPU, and a fortieth with
+clipping of every record's gradient: norms need no gradients."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,13 +20,8 @@ Projections = Sequence[Array | None]
 
 
 class Batches(NamedTuple):
-    """Batches of B records with p features, of C clients in each of T trials.
-
-    Arguments:
-        inputs: float32 (T, C, B, p).
-        labels: classes, integers (T, C, B).
-        shares: factor of each record in the client's gradient, float32 (T, C, B); 0 for padding.
-    """
+    """Batches of B records with p features, of C clients in each of T trials: inputs, float32 (T, C, B, p); labels,
+    classes, integers (T, C, B); and each record's share in the client's gradient, float32 (T, C, B), 0 for padding."""
 
     inputs: Array
     labels: Array
@@ -41,12 +34,8 @@ class Batches(NamedTuple):
 
 
 class _Pass(NamedTuple):
-    """Results of a forward and a backward pass, with the clients' records one after another.
-
-    Arguments:
-        inputs: inputs of each layer, after its projection, (T, C B, inputs).
-        slopes: derivatives of each record's loss by each layer's outputs, (T, C B, outputs).
-    """
+    """Results of a forward and a backward pass, with the clients' records one after another: the inputs of each layer,
+    after its projection, (T, C B, inputs), and the records' loss slopes by its outputs, (T, C B, outputs)."""
 
     inputs: list[Array]
     slopes: list[Array]
@@ -54,12 +43,8 @@ class _Pass(NamedTuple):
 
 @dataclass(frozen=True)
 class StackedPerceptron:
-    """The cross-entropy of dense layers with ReLU between them, as a function of flat weights in float32.
-
-    Arguments:
-        kernels: backend of all arrays.
-        shapes: shapes of the parameters: a matrix (outputs, inputs) and its biases (outputs,), layer by layer.
-    """
+    """The cross-entropy of dense layers with ReLU between them, as a function of flat weights in float32. Shapes are of
+    the parameters: a matrix (outputs, inputs) and its biases (outputs,), layer by layer."""
 
     kernels: Kernels
     shapes: Shapes
@@ -72,19 +57,10 @@ class StackedPerceptron:
     def gradients(
         self, w: Array, batches: Batches, clip: float | None = None, projections: Projections | None = None
     ) -> Array:
-        """Sums of the gradients of a client's records, each times its share. O(T C B d).
-
-        Arguments:
-            w: weights, float32 (T, d).
-            batches: batches of C clients in each of T trials.
-            clip: ℓ2 norm to which the gradient of a record is clipped, before its share is applied; None for no
-                clipping.
-            projections: for each of `shapes` a matrix P, float32 (T, inputs, inputs), by which the layer's input x
-                becomes Px, or None; None for no projections.
-
-        Returns:
-            Gradients, float32 (T, C, d), in new memory.
-        """
+        """Sums of the gradients of a client's records, each times its share, at weights float32 (T, d): float32 (T, C,
+        d), in new memory. O(T C B d). `clip` is the ℓ2 norm to which a record's gradient is clipped, before its share
+        is applied; None: no clipping. `projections` has for each of `shapes` a matrix P, float32 (T, inputs, inputs),
+        by which the layer's input x becomes Px, or None; None: no projections."""
         self._check(w, batches.inputs, batches.labels)
         if batches.labels.ndim != 3 or batches.shares.shape != batches.labels.shape or len(w) != len(batches.labels):
             raise ValueError(
@@ -116,16 +92,8 @@ class StackedPerceptron:
         return _scores(outputs, *last)
 
     def accuracy(self, w: Array, inputs: Array, labels: Array) -> Array:
-        """The accuracy without projections: the share of records whose class has the highest score.
-
-        Arguments:
-            w: weights, float32 (T, d).
-            inputs: float32 (n, p).
-            labels: classes, integers (n,).
-
-        Returns:
-            Shares, float64 (T,).
-        """
+        """The accuracy without projections, float64 (T,): the share of records, float32 (n, p), whose class, an integer
+        of (n,), has the highest score at weights float32 (T, d)."""
         self._check(w, inputs, labels)
         right = 0
         for first in range(0, len(labels), EVALUATED):
@@ -155,11 +123,7 @@ class StackedPerceptron:
             first = last + outputs
 
     def _run(self, layers: Sequence[tuple[Array, Array]], batches: Batches, projections: Projections) -> _Pass:
-        """Run a forward and a backward pass.
-
-        Raises:
-            ValueError: for the projection of a bias.
-        """
+        """Run a forward and a backward pass. Raises ValueError for the projection of a bias."""
         xp, trials = self.kernels.xp, len(batches.labels)
         if any(projection is not None for projection in projections[1::2]):
             raise ValueError("a bias has no inputs, so its projection must be None; project matrices only")
@@ -200,11 +164,7 @@ class StackedPerceptron:
 
 @checked
 def perceptron(kernels: Kernels, make: MakeModel, shape: Shape, classes: Count) -> StackedPerceptron:
-    """The stacked form of the network that `make` makes, for images of this shape.
-
-    Raises:
-        ValueError: for another network than dense layers with ReLU between them.
-    """
+    """The stacked form of the network that `make` makes; ValueError unless dense layers with ReLU between them."""
     model = make(shape=shape, classes=classes)
     if not is_perceptron(model):
         raise ValueError(
@@ -215,7 +175,7 @@ def perceptron(kernels: Kernels, make: MakeModel, shape: Shape, classes: Count) 
 
 
 def is_perceptron(model: nn.Module) -> bool:
-    """Whether a network consists of dense layers with biases, and ReLU between them."""
+    """Return whether a network consists of dense layers with biases, and ReLU between them."""
     parts = list(model.children())
     wanted = [nn.Flatten, *(nn.ReLU if number % 2 else nn.Linear for number in range(len(parts) - 1))]
     return (
@@ -240,5 +200,4 @@ def initial_weights(make: Callable[[], nn.Module], seeds: Sequence[int]) -> np.n
 
 
 def _scores(inputs: Array, matrices: Array, biases: Array) -> Array:
-    """The outputs of a dense layer, (T, n, outputs), for inputs (T or 1, n, inputs)."""
     return inputs @ matrices.swapaxes(-1, -2) + biases[:, None]

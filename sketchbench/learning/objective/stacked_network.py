@@ -21,18 +21,13 @@ from sketchbench.learning.objective.stacked import (
 )
 from sketchbench.learning.objective.stacked import of_model as perceptron_of
 
-ALONE = 3  # images by which it is seen whether a network treats each by itself
+ALONE = 3  # images that show whether a network treats each by itself
 
 
 @dataclass(frozen=True)
 class StackedNetwork:
-    """The cross-entropy of a network as a function of flat weights in float32.
-
-    Arguments:
-        kernels: backend of all arrays; the network is on its device.
-        model: the network, whose own weights count for nothing.
-        image: channels, height and width of an image.
-    """
+    """The cross-entropy of a network as a function of flat weights in float32. The network's own weights are not used;
+    it is on the kernels' device, and takes images of this shape, channels, height and width."""
 
     kernels: Kernels
     model: nn.Module = field(repr=False)
@@ -51,11 +46,7 @@ class StackedNetwork:
     def gradients(
         self, w: Array, batches: Batches, clip: float | None = None, projections: Projections | None = None
     ) -> Array:
-        """As of `StackedPerceptron`. O(T C B d); with `clip` it takes C B d numbers of memory.
-
-        Raises:
-            ValueError: for projections, which dense layers only have.
-        """
+        """As in `StackedPerceptron`; with `clip` it takes C B d numbers of memory. ValueError for projections."""
         if any(one is not None for one in projections or ()):
             raise ValueError("layers are projected in perceptrons only; leave sketched_layers out, or take model=mlp")
         if clip is not None and not clip > 0:
@@ -83,7 +74,7 @@ class StackedNetwork:
         return gradients
 
     def accuracy(self, w: Array, inputs: Array, labels: Array) -> Array:
-        """As of `StackedPerceptron`."""
+        """As in `StackedPerceptron`."""
         images, classes = self._tensor(inputs).reshape(-1, *self.image), self._tensor(labels)
         with torch.no_grad():
             right = []
@@ -96,8 +87,7 @@ class StackedNetwork:
 
     @property
     def _at_once(self) -> bool:
-        """Whether trials and clients are computed at once. On a GPU that is 40 times as fast, as one's kernels are too
-        short to fill it; on a CPU convolutions gain nothing by it."""
+        """Return whether trials and clients are computed at once: 40 times as fast on a GPU, not faster on a CPU."""
         return self.kernels.NAME == "cupy"
 
     def _tensor(self, array: Array) -> Tensor:
@@ -124,12 +114,9 @@ class StackedNetwork:
 
 @checked
 def stacked(kernels: Kernels, make: MakeModel, shape: Shape, classes: Count) -> StackedPerceptron | StackedNetwork:
-    """The stacked form of the network that `make` makes, for images of this shape: of a perceptron the fast one.
-
-    Raises:
-        ValueError: for a network in which the score of an image depends on other images or on chance, as with batch
-            normalisation or dropout: records have no gradients of their own there.
-    """
+    """The stacked form of the network that `make` makes; the fast one for a perceptron. Raises ValueError if an
+    image's score depends on other images or on chance, as with batch normalisation or dropout: records have no
+    gradients then."""
     model = initialise(lambda: make(shape=shape, classes=classes), 0)
     if is_perceptron(model):
         return perceptron_of(kernels, model)
@@ -142,8 +129,7 @@ def stacked(kernels: Kernels, make: MakeModel, shape: Shape, classes: Count) -> 
 
 
 def scores_alone(model: nn.Module, shape: Shape) -> bool:
-    """Whether a network, as it is trained, gives an image the same score, whatever images are beside it. Of batch
-    normalisation, the running means and variances change."""
+    """Return whether training scores are independent of the rest of the batch; updates batch-norm statistics."""
     images = torch.rand(ALONE, *shape, generator=torch.Generator().manual_seed(0))
     with torch.random.fork_rng(), torch.no_grad():
         together, alone = model(images), [model(image[None]) for image in images]

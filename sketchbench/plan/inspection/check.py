@@ -1,19 +1,16 @@
 """The check of a user's folder: file names first, and where these are sound, the YAML and the code of each method."""
 
+import re
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sketchbench.base.errors import ConfigError, FolderError
+from sketchbench.base.errors import FolderError
 from sketchbench.base.files import display_path
 from sketchbench.base.project import CONF
 from sketchbench.plan.inspection import files
-from sketchbench.plan.inspection.families import SIZES, check_family
-from sketchbench.plan.inspection.findings import Findings
-from sketchbench.plan.inspection.formulas import check_theory
-from sketchbench.plan.inspection.recoveries import check_recovery
-from sketchbench.run.config.composition import METHODS, PARTS, compose, frozen, load_method, own_methods
+from sketchbench.plan.inspection.methods import SIZES, Findings, check_method
+from sketchbench.run.config.composition import METHODS, PARTS, compose, frozen
 
 
 class Method(NamedTuple):
@@ -45,7 +42,7 @@ def check_folder(
     if not lines:
         methods = only
         if methods is None:
-            own = own_methods(folder, (*METHODS, *PARTS))
+            own = files.own_methods(folder, (*METHODS, *PARTS))
             methods = [Method(kind, name) for kind, names in own.items() for name in names]
         lines = [line for method in methods for line in mistakes(method, folder, conf, overrides)]
     if lines:
@@ -74,21 +71,11 @@ def mistakes(method: Method, folder: Path, conf: Path = CONF, overrides: Sequenc
         return frozen(composed).config
 
     _check_label(findings, composed[kind].get("label", method.name), kind, conf)
-    size = composed[kind].get("size")
-    if size is not None and (not isinstance(size, int) or isinstance(size, bool) or size < 1):
-        findings.add("size", f"{size!r} must be an integer >= 1, or one by interpolation, such as ${{d}}")
-    elif kind == "compressor":
-        from sketchbench.plan.inspection.compressors import check_compressor
-
-        check_compressor(findings, config[kind]["algorithm"])
-    else:
-        families = check_family(findings, kind, config_at)
-        if kind == "recovery":
-            check_recovery(findings, config[kind]["algorithm"], families)
-        else:
-            sizes = [(family.d, family.b) for family in families] or [SIZES[0]]
-            check_theory(findings, config_at(*sizes[0])[kind]["theory"] or {}, sizes)
+    check_method(findings, kind, config, config_at, composed[kind].get("size"))
     return findings.lines
+
+
+LABEL = re.compile(r"^label: *(.*?) *(?:#.*)?$", re.MULTILINE)
 
 
 def _check_label(findings: Findings, label: Any, kind: str, conf: Path) -> None:
@@ -98,7 +85,5 @@ def _check_label(findings: Findings, label: Any, kind: str, conf: Path) -> None:
         return
     for place in (conf / kind, findings.folder / kind):
         for path in sorted(place.rglob("*.yaml")):
-            with suppress(ConfigError):  # the mistakes of another file are its own
-                other = load_method(kind, str(path.relative_to(place).with_suffix("")), conf, findings.folder)
-                if path != findings.path and other.get("label") == label:
-                    findings.add("label", f"{label!r} is that of {display_path(path)}; write one of your own")
+            if path != findings.path and label in LABEL.findall(path.read_text(encoding="utf-8", errors="replace")):
+                findings.add("label", f"{label!r} is that of {display_path(path)}; choose another")

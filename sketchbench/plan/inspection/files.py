@@ -3,7 +3,7 @@
 import importlib.machinery
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -16,6 +16,11 @@ LIKE_YAML = (".yml", ".json", ".toml")
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 # Words that mean something else in a study, in a table, on a command line or in YAML.
 RESERVED = ("all", "mine", "any", "null", "none", "true", "false", "yes", "no", "on", "off", "nan", "inf")
+
+
+def own_methods(folder: Path, kinds: Iterable[str] = METHODS) -> dict[str, list[str]]:
+    """List by kind the names of the methods, or of the files of other groups, in a user's folder."""
+    return {kind: sorted(path.stem for path in (folder / kind).glob("*.yaml")) for kind in kinds}
 
 
 def mistakes(folder: Path, conf: Path) -> list[str]:

@@ -15,9 +15,9 @@ from sketchbench.learning.dataset import digits
 from sketchbench.learning.dataset.dataset import Dataset
 from sketchbench.learning.dataset.partition import deal, takes_users
 from sketchbench.learning.model.networks import initialise
-from sketchbench.plan.inspection.findings import Findings
-from sketchbench.plan.inspection.targets import formula
-from sketchbench.run.config.composition import load_part, own_methods
+from sketchbench.plan.inspection.files import own_methods
+from sketchbench.plan.inspection.methods import Findings, formula
+from sketchbench.run.config.composition import load_part
 
 SEED, IMAGES = 54321, 3
 

@@ -12,6 +12,7 @@ from sketchbench.report.claim.control import KINDS, NegativeControl, read_contro
 from sketchbench.report.claim.criteria import CRITERIA, Settings, Verdict
 from sketchbench.report.claim.formula import check_formula
 from sketchbench.run.config import schema
+from sketchbench.run.config.chapters import entries_of
 
 Entry = TypeVar("Entry")
 Role = Literal["printed", "corrected", "ours", "control", "contract"]
@@ -66,10 +67,10 @@ class Prediction(NamedTuple):
 
 @dataclass(frozen=True)
 class Claim:
-    """One file of conf/claim; it holds where all its checks do.
+    """One entry of conf/claim; it holds where all its checks do.
 
     Attributes:
-        id: the name of the file.
+        id: the name of the file, or the name in a family's file, which begins with the file's.
         paper, place: where it is stated.
         statement: what is claimed, in words and formulas.
         words: the same without formulas; "" where the statement has none.
@@ -144,31 +145,39 @@ class Claim:
 
 
 def read_claims(paths: Iterable[Path]) -> list[Claim]:
-    """The claims of these files, in order of their ids.
+    """Return the claims of these files, in order of their ids.
+
+    A file holds one claim, with the file's name as its `id`, or a family: S15.yaml holds `S15-exact: ...` and
+    `S15-order: ...`, and under `shared` the keys that all of them have.
 
     Raises:
         SchemaError: in one line, for a file that does not fit the schema.
-        ClaimError: in one line, for an unknown criterion or column, or a file that has not the name of its claim.
+        ClaimError: in one line, for an unknown criterion or column, an id that does not fit the file's name, and an
+            id that two files have.
     """
-    return read_files(sorted(paths, key=lambda path: _order(path.stem)), "claim", _claim)
+    return sorted(read_files(paths, "claim", _claim), key=lambda claim: _order(claim.id))
 
 
 def read_files(paths: Iterable[Path], schema_name: str, make: Callable[[dict[str, Any]], Entry]) -> list[Entry]:
-    """What `make` makes of the content of each file.
+    """What `make` makes of each entry of the files.
 
-    Raises SchemaError for a file that does not fit the schema; ClaimError where its `id` is not the file's name, and
-    for a ValueError of `make`.
+    Raises SchemaError for an entry that does not fit the schema; ClaimError for its id (see `read_claims`) and for a
+    ValueError of `make`.
     """
-    entries = []
+    entries: dict[str, Entry] = {}
     for path in paths:
-        content = schema.read(path, schema_name)
-        if content["id"] != path.stem:
-            raise ClaimError(f"{path}: id {content['id']} must be the file's name")
-        try:
-            entries.append(make(content))
-        except ValueError as error:
-            raise ClaimError(f"{path}: {error}") from None
-    return entries
+        for place, content in entries_of(path, schema.load(path)):
+            schema.validate(content, schema_name, place)
+            name = content["id"]
+            if place == str(path) and name != path.stem:
+                raise ClaimError(f"{path}: id {name} must be the file's name")
+            if name in entries:
+                raise ClaimError(f"{path}: id {name} is another file's, too; choose another")
+            try:
+                entries[name] = make(content)
+            except ValueError as error:
+                raise ClaimError(f"{place}: {error}") from None
+    return list(entries.values())
 
 
 def _order(name: str) -> tuple[str, int, str]:

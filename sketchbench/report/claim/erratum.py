@@ -55,10 +55,10 @@ class Touch:
 
 @dataclass(frozen=True)
 class Erratum:
-    """One file of conf/erratum.
+    """One entry of conf/erratum, whose files each hold a chapter's.
 
     Attributes:
-        id: the name of the file.
+        id: the paper, and the place in it.
         paper, place: where it is printed, in a few words.
         kind: `wrong`; `contradictory`, to another place; `misprint`, plainly not meant; `open question answered`, which
             the paper leaves open; `omitted constant`, where it holds with another constant.
@@ -105,4 +105,4 @@ def read_errata(paths: Iterable[Path], claims: Iterable[Claim]) -> list[Erratum]
         parts = {"claims": tuple(content["claims"]), "counterexample": case, "touches": Touch(**content["touches"])}
         return Erratum(**{**content, **parts})
 
-    return sorted(read_files(sorted(paths), "erratum", erratum), key=lambda one: one.rank or math.inf)
+    return sorted(read_files(paths, "erratum", erratum), key=lambda one: (one.rank or math.inf, one.id))

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from sketchbench.base.parameters import choose
 from sketchbench.run.config import schema
+from sketchbench.run.config.chapters import named
 
 FILE = "error_rate.yaml"  # in conf
 
@@ -92,5 +93,5 @@ def read(conf: Path) -> ErrorRate:
 
 def _tasks(conf: Path) -> dict[str, str]:
     """The task of each study, of the study that it is like where it names none. The plan checks these files."""
-    texts = {path.stem: schema.load(path) for path in sorted((conf / "study").glob("*.yaml"))}
+    texts = {name: schema.load(path) for name, path in named(conf, "study").items()}
     return {name: text.get("task") or texts.get(text.get("like"), {}).get("task", "") for name, text in texts.items()}

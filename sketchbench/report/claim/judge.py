@@ -1,6 +1,6 @@
 """Judging all claims by all tables: verdicts as CSV and Markdown."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,15 +32,16 @@ def judge(
     *,
     csv: Path,
     markdown: Path,
+    only: Collection[str] | None = None,
 ) -> list[str]:
     """Write the verdicts on all claims, and seal them. The tables are CSV by study, sealed; claims and errata are YAML
-    files; facts are what `Plan.facts` says, as JSON.
+    files; facts are what `Plan.facts` says, as JSON. `only`: the ids of the judged claims; None: all in the files.
 
     Returns a line for each contract that is broken, and for a history that is left alone. Raises, in one
     line, ValueError for a file that is not what it must be, FileError (an OSError) where one can't be written.
     """
     known, rate_file = _facts(facts), CONF / error_rate.FILE
-    read = read_claims(claims)
+    read = [claim for claim in read_claims(claims) if only is None or claim.id in only]
     check_studies(read, known["studies"])
     mistakes = read_errata(errata, read)
     scale, older = known["scale"], known["older"]

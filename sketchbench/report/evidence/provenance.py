@@ -11,7 +11,7 @@ from sketchbench.report.table import origin
 
 def made_with(table: Path) -> str:
     """Seed and kernels of the records of a table, and where they are known machine, arithmetic, versions, in words."""
-    facts = {**seal.read(seal.beside(table)).settings, **origin.machines_of(table)}
+    facts = {**seal.read(table).settings, **origin.machines_of(table)}
     return "; ".join(f"{name} {value}" for name, value in facts.items())
 
 

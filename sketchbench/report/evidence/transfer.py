@@ -9,13 +9,14 @@ from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.report.evidence.outcomes import Scale, read_outcomes
 from sketchbench.report.frontier import TRAINING
 from sketchbench.report.table.reading import read_table
+from sketchbench.run.config.chapters import files
 
 PLACE = "frontier, accuracy"  # of a claim
 
 
 def findings(conf: Path) -> list[Claim]:
     """The claims on accuracy at a number of bytes, without privacy."""
-    claims = read_claims((conf / "claim").glob("F*.yaml"))
+    claims = read_claims(path for path in files(conf, "claim") if path.stem.startswith("F"))
     return [one for one in claims if one.studies == [TRAINING] and one.place == PLACE]
 
 

@@ -11,6 +11,7 @@ from sketchbench.base.parameters import choose
 from sketchbench.base.project import HOME
 from sketchbench.report.printed.transcription import FOLDER as PRINTED
 from sketchbench.run.config import schema
+from sketchbench.run.config.chapters import named
 from sketchbench.run.config.schema import SchemaError
 from sketchbench.run.digest import CodeDigest
 
@@ -57,7 +58,7 @@ def read_catalogue(folder: Path = FOLDER) -> dict[str, Entry]:
 
     Raises SchemaError, in one line, for a file that is no YAML, does not fit the schema, or names an unknown module.
     """
-    return {path.stem: _read(path) for path in sorted(folder.glob("*.yaml"))}
+    return {name: _read(path) for name, path in named(folder.parent, folder.name).items()}
 
 
 def available(

@@ -30,6 +30,7 @@ from sketchbench.report.printed.agreement import (
 )
 from sketchbench.report.printed.transcription import OF_CLAIMS, PrintedCell, PrintedError, read_printed
 from sketchbench.report.table.reading import COLUMNS, read_table
+from sketchbench.run.config.chapters import claim_ids
 
 PAPERS = "paper"  # the scale that measures at the papers' size
 SAME = 1e-9  # relative difference of numbers in a table that count as equal
@@ -89,7 +90,7 @@ def join(
     or an unknown claim.
     """
     known = sorted({quantity for table in tables.values() for quantity in table[Column.QUANTITY].unique()})
-    claims = sorted({*verdicts["claim"], *(path.stem for path in (CONF / "claim").glob("*.yaml"))})  # some are left out
+    claims = sorted({*verdicts["claim"], *claim_ids(CONF)})  # some are left out
     rows = []
     for cell in cells:
         try:

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sketchbench.base.parameters import choose, did_you_mean
-from sketchbench.base.project import HOME
+from sketchbench.base.project import CONF, HOME
 from sketchbench.measure.column import COLUMNS, Column
 from sketchbench.run.config import schema
+from sketchbench.run.config.chapters import named
 
 FOLDER = HOME / "conf" / "printed"
-STUDIES = HOME / "conf" / "study"
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
 # What a cell needs beside its name to be judged by a criterion.
 NEEDS = {
@@ -97,7 +97,7 @@ def read_printed(paths: Iterable[Path], studies: Iterable[str] = ()) -> list[Pri
     Raises, in one line, SchemaError for a file that does not fit the schema `printed`, and PrintedError for a cell that
     lacks what its criterion needs, or names an unknown study or column.
     """
-    known = sorted(studies) or sorted(path.stem for path in STUDIES.glob("*.yaml"))
+    known = sorted(studies) or list(named(CONF, "study"))
     cells = []
     for path in sorted(paths):
         content = schema.read(path, "printed")

@@ -21,6 +21,7 @@ from sketchbench.report.site.page import Asset, Page, table_address
 from sketchbench.report.site.verdicts import anchor, badge, claim_files, escape, number, prose, typeset
 from sketchbench.report.table import origin
 from sketchbench.run.config import commands
+from sketchbench.run.config.chapters import files
 from sketchbench.run.config.study import NO_METHOD
 
 # The search skips these sections; it finds a claim by its statement and reasons.
@@ -41,7 +42,7 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
     claims = read_claims(claim_files(conf))
     outcomes = pd.concat([read_outcomes(scale) for scale in scales], ignore_index=True)
     topics = {claim.id: topic_of(claim, conf) for claim in claims}
-    errata = read_errata(sorted((conf / "erratum").glob("*.yaml")), claims)
+    errata = read_errata(files(conf, "erratum"), claims)
     past = history.read(scales[0].reports / "history.csv")
     yield Page("claims.md", "Claims", draw_list(claims, outcomes, topics))
     for index, claim in enumerate(claims):

@@ -12,6 +12,7 @@ from sketchbench.report.claim.erratum import Counterexample, Erratum, read_errat
 from sketchbench.report.evidence.outcomes import Scale, read_outcomes
 from sketchbench.report.site.page import Asset, Page
 from sketchbench.report.site.verdicts import badge, claim_files, escape, number, prose, typeset
+from sketchbench.run.config.chapters import files
 
 KINDS = {
     "wrong": "false as printed",
@@ -24,7 +25,7 @@ KINDS = {
 
 def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
     """One page: a table of all errata, those first on which a result depends, then a section for each."""
-    errata = read_errata(sorted((conf / "erratum").glob("*.yaml")), read_claims(claim_files(conf)))
+    errata = read_errata(files(conf, "erratum"), read_claims(claim_files(conf)))
     outcomes = pd.concat([read_outcomes(scale) for scale in scales], ignore_index=True)
     yield Page("errata.md", "Errata", _page(errata, outcomes))
 

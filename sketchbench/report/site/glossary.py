@@ -44,7 +44,7 @@ TERMS = {
     "compressor": "an algorithm that turns an update into a message of few bytes, and the message back into an update",
     "method": "a family, recovery or compressor that a study compares",
     "study": "a task that is run for several methods and sizes; its results are one table",
-    "seal": "a file beside a report, with the checksums of the report and of the files that it was made from",
+    "seal": "a line in `seals.jsonl`, with the checksums of a report and of the files that it was made from",
     "scale": "how large a run is: `smoke` (does it run?), `quick` (minutes), `paper` (the papers' own sizes)",
 }
 

@@ -13,6 +13,7 @@ from sketchbench.report.evidence.outcomes import Scale
 from sketchbench.report.site.lists import ListColumn, listing
 from sketchbench.report.site.page import Asset, Page
 from sketchbench.report.site.verdicts import anchor, badge, escape, number, slug
+from sketchbench.run.config.chapters import claim_ids
 
 DRIFT = 0.1  # a relative change of tightness that is marked
 WIDTH, HEIGHT, EDGE = 150, 30, 5  # of a sparkline
@@ -81,7 +82,7 @@ def _course(rows: pd.DataFrame, conf: Path) -> dict[str, Any]:
     steps = [after / before for before, after in itertools.pairwise(numbers)]
     kinds = ["verdict"] * (len(verdicts) > 1) + ["tightness"] * any(abs(step - 1) > DRIFT for step in steps)
     last = records[-1]
-    exists = (conf / "claim" / f"{last['claim']}.yaml").is_file()
+    exists = last["claim"] in claim_ids(conf)
     return {
         **{name: last[name] for name in ("claim", "method", "scale", "verdict", "commit")},
         "since": last["date"],

@@ -19,6 +19,7 @@ from sketchbench.report.site.verdicts import escape
 from sketchbench.report.table.origin import commits_of
 from sketchbench.report.table.reading import read_table
 from sketchbench.run.config import study
+from sketchbench.run.config.chapters import named
 
 SCALE = "scale"
 STUDIES = (
@@ -107,7 +108,7 @@ def _about(name: str, conf: Path) -> tuple[str, str]:
     if name not in study.names(conf):
         return "", ""
     task = study.read(conf, name, "quick").task
-    return comment(conf / "task" / f"{task}.yaml"), comment(conf / "study" / f"{name}.yaml")
+    return comment(conf / "task" / f"{task}.yaml"), comment(named(conf, "study")[name])
 
 
 def claims_of(scale: Scale) -> dict[str, list[str]]:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from sketchbench.report.claim import page
 from sketchbench.report.claim.page import MARKS
+from sketchbench.run.config.chapters import files
 
 
 def escape(text: object) -> str:
@@ -68,4 +69,4 @@ def link(row: Mapping[Any, Any], root: str = "") -> str:
 
 def claim_files(conf: Path) -> list[Path]:
     """The files of all claims."""
-    return sorted((conf / "claim").glob("*.yaml"))
+    return files(conf, "claim")

@@ -1,4 +1,4 @@
-"""The report of `make bench` to a tidy table."""
+"""Convert the report of `make bench` to a tidy table."""
 
 import math
 from pathlib import Path
@@ -10,7 +10,7 @@ import pandas as pd
 from sketchbench.base.files import parse_json, write_text
 from sketchbench.report import seal
 
-SIZES = 3  # the least number of dimensions that a growth is measured over
+SIZES = 3  # the smallest number of dimensions for a slope
 KEY = ["group", "name", "dtype"]
 COUNTS = ["threads", "d", "b", "rows", "rounds"]
 COLUMNS = [
@@ -20,19 +20,18 @@ COLUMNS = [
 
 
 class ReportError(ValueError):
-    """A file that is no report of `make bench`; the message is for the user."""
+    """A file other than a report of `make bench`; the message is for the user."""
 
 
 def tabulate(report: dict[str, Any]) -> pd.DataFrame:
-    """The table of what pytest-benchmark writes as JSON: a row for each benchmark, then rows derived from them (growth,
-    memory, FIHT).
+    """The table of pytest-benchmark's JSON: a row for each benchmark, then derived rows (growth, memory, FIHT).
 
-    Some of its COLUMNS: `seconds` is the least of all rounds; `copies` is that over the seconds of copying the `rows`
-    vectors of d entries, timed just before and after; `threads` is that of the run where a benchmark has none of its
-    own; `peer_of` is our function that another library's function is compared with, and `peer_ratio` its seconds over
-    ours; `value` is the number of a derived row.
+    Some of its COLUMNS: `seconds` is the minimum of all rounds; `copies` divides it by the seconds of copying `rows`
+    vectors of d entries, timed just before and after; `threads` is the run's if a benchmark has none; `peer_of` is our
+    function to which a peer library's function is compared, and `peer_ratio` the peer's seconds over ours; `value` is
+    the number of a derived row.
 
-    Raises ReportError for a report without benchmarks, or without what tests/benchmark adds to it.
+    Raises ReportError for a report without benchmarks, or without the additions of tests/benchmark.
     """
     try:
         machine = report["machine_info"]["sketchbench"]
@@ -58,7 +57,7 @@ def tabulate(report: dict[str, Any]) -> pd.DataFrame:
 
 
 def _with_peers(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows, with the seconds of every peer over those of our function of the same group, type and sizes."""
+    """The rows with each peer's seconds over our function's seconds, at the same group, type and sizes."""
     same = ["group", "dtype", "d", "b", "rows"]
     ours = rows.loc[rows["peer_of"].isna(), [*same, "name", "seconds"]]
     ours = ours.rename(columns={"name": "peer_of", "seconds": "ours"})
@@ -67,19 +66,17 @@ def _with_peers(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _growth(rows: pd.DataFrame) -> list[dict[str, Any]]:
-    """The slopes of log seconds over log d, of the benchmarks of a single vector."""
+    """The slopes of log seconds over log d in the benchmarks of a single vector."""
     slopes = []
     for (group, name, dtype), sizes in rows[rows["rows"] == 1].groupby(KEY, sort=False):
         if sizes["d"].nunique() >= SIZES:
-            d, seconds = (np.log(sizes[column].to_numpy(float)) for column in ("d", "seconds"))
-            slope, _ = np.polyfit(d, seconds, 1)
+            slope, _ = np.polyfit(np.log(sizes["d"].to_numpy(float)), np.log(sizes["seconds"]), 1)
             slopes.append({"group": "growth", "name": f"{group}.{name}", "dtype": dtype, "value": slope})
     return slopes
 
 
 def _paper_size(rows: pd.DataFrame) -> list[dict[str, Any]]:
-    """FIHT at the paper's size: the seconds of a single signal, relative to a transform of the padded length, 2^20, and
-    of one in a batch."""
+    """FIHT at the paper's size: a single signal's seconds over a transform's (padded length 2^20), and in a batch."""
     paper = rows[rows["name"] == "fiht.paper"]
     alone = _first(paper[paper["rows"] == 1])
     batch = paper[paper["rows"] > 1]
@@ -90,8 +87,8 @@ def _paper_size(rows: pd.DataFrame) -> list[dict[str, Any]]:
         "seconds_per_signal_of_batch": each,
         "signal_of_batch_over_alone": each / alone,
     }
-    named = {f"fiht.paper.{name}": value for name, value in values.items() if not math.isnan(value)}
-    return [{"group": "derived", "name": name, "value": value} for name, value in named.items()]
+    known = {name: value for name, value in values.items() if not math.isnan(value)}
+    return [{"group": "derived", "name": f"fiht.paper.{name}", "value": value} for name, value in known.items()]
 
 
 def _first(rows: pd.DataFrame) -> float:
@@ -99,10 +96,7 @@ def _first(rows: pd.DataFrame) -> float:
 
 
 def table_of(report: Path, csv: Path) -> None:
-    """Write the table of pytest-benchmark's report on tests/benchmark, and seal it.
-
-    Raises ReportError for a file that is no such report, OSError where a file can't be read or written.
-    """
+    """Write the table of pytest-benchmark's report on tests/benchmark, and seal it. Raises ReportError or OSError."""
     try:
         table = tabulate(parse_json(report.read_text(encoding="utf-8"), "it"))
     except ValueError as error:  # no JSON, or no such report

@@ -1,4 +1,4 @@
-"""Joining the records of one study into its table."""
+"""Join the records of one study into its table."""
 
 from pathlib import Path
 from typing import Any
@@ -14,21 +14,20 @@ from sketchbench.report.table.rounding import rounded
 from sketchbench.report.table.versions import recorded
 from sketchbench.run import record
 
-# In the place of the rows of a run none of whose trials is there yet.
+# The row of a run without any trial.
 NONE_YET = {Column.QUANTITY.value: TRIALS_THERE, Column.TRIALS.value: 0, "status": "unfinished"}
 NONE_YET |= {"reason": "no trial is there yet"}
 Provenances = list[tuple[str, dict[str, Any]]]
 
 
 def join(manifest: list[dict[str, Any]]) -> tuple[pd.DataFrame, Provenances]:
-    """The rows of all records of a study, run by run in the order of the manifest, and the method and provenance of
-    each record.
+    """The rows of a study's records in the manifest's order (see `Plan.manifest`), and each record's method and
+    provenance.
 
-    The manifest (see `Plan.manifest`) has of each run its record's path, its signature, and the columns that the plan
-    adds to its rows; a column that rows have themselves stays. Rows of a run whose trials are not all there say how
-    many were `planned`; a run without any trial has one row, which says so.
+    The plan's columns don't replace the rows' own columns. Rows of a run with too few trials say how many were
+    `planned`; a run without trials has one row.
 
-    Raises RecordError for a record that is missing, damaged, or not the planned one.
+    Raises RecordError if a record is missing, damaged, or differs from the plan.
     """
     frames: list[pd.DataFrame] = []
     provenances: Provenances = []
@@ -55,18 +54,16 @@ def join(manifest: list[dict[str, Any]]) -> tuple[pd.DataFrame, Provenances]:
 
 
 def check_manifest(manifest: Any) -> list[dict[str, Any]]:
-    """The manifest that `Plan.manifest` gives; ValueError for anything else."""
+    """Return a manifest as `Plan.manifest` makes it. Raises ValueError for any other."""
     check_entries(manifest, {"record": str, "signature": str, "columns": dict}, "the manifest")
     check_entries([entry["columns"] for entry in manifest], {Column.METHOD: str}, "the columns of the manifest")
     return list(manifest)
 
 
 def make(study: str, manifest: list[dict[str, Any]], scale: str, csv: Path) -> None:
-    """Join the records of a study, write the table as CSV, and seal it; its times and its origin stand apart.
+    """Write a study's table as CSV, and seal it; then write its times and its origin apart.
 
-    Raises:
-        RecordError: as `join` does.
-        FileError: (an OSError) where a file can't be written.
+    Raises RecordError as `join` does, FileError (an OSError) if a file can't be written.
     """
     frame, provenances = join(manifest)
     kept, timed = times.split(rounded(frame))
@@ -78,7 +75,7 @@ def make(study: str, manifest: list[dict[str, Any]], scale: str, csv: Path) -> N
 
 
 def _settings(provenances: Provenances) -> dict[str, str]:
-    """`seed` and `kernels` of the records, several separated by spaces."""
+    """`seed` and `kernels` of the records, separated by spaces."""
     configs = [provenance.get("config", {}) for _, provenance in provenances]
     values = {name: {str(config[name]) for config in configs if name in config} for name in SETTINGS}
     return origin.join_values(values)

@@ -1,4 +1,4 @@
-"""Reading a sealed report that is a table, with errors of one line."""
+"""Read tables from sealed reports."""
 
 import io
 from collections.abc import Iterable
@@ -14,22 +14,20 @@ COLUMNS = (Column.METHOD, Column.LABEL, Column.QUANTITY)  # of every table of a 
 
 
 class TableError(ValueError):
-    """A file that is not the table in question; the message names it."""
+    """A file other than the expected table; the message names it."""
 
 
 def read_table(
     path: Path, kind: str, columns: Iterable[str] = (), *, scale: str | None = None, texts: Iterable[str] = ()
 ) -> pd.DataFrame:
-    """The table of a CSV file that is sealed as `seal.content` says, with these columns among others; those that are
-    `texts` are so even where they look like numbers.
+    """Read a CSV file with these columns by `seal.content`; columns in `texts` are strings, even of digits.
 
-    Raises, in one line, SealError for a file without a seal that fits, TableError for one that is no such table.
+    Raises, in one line, SealError if the file does not match its seal, TableError if it is another table.
     """
     content = seal.content(path, kind, scale)
     again = seal.command(kind, scale, path)
     try:
-        options: dict[str, Any] = {"keep_default_na": False, "na_values": [""]}  # a method may be called None
-        table = pd.read_csv(io.BytesIO(content), dtype=dict.fromkeys(texts, str), **options)
+        table = _parsed(io.BytesIO(content), texts)
     except ValueError as error:  # pandas' own errors are ValueErrors
         raise TableError(f"can't read {path}: {' '.join(str(error).split())}; run {again}") from None
     if missing := sorted(set(map(str, columns)) - set(table)):
@@ -40,6 +38,10 @@ def read_table(
 
 
 def read_unsealed(path: Path, texts: Iterable[str] = ()) -> pd.DataFrame:
-    """The verdicts on times of this machine, whose file has no seal, as no other report is made of them."""
-    options: dict[str, Any] = {"keep_default_na": False, "na_values": [""]}
-    return pd.read_csv(path, dtype=dict.fromkeys(texts, str), **options)
+    """Read this machine's verdicts on times, which have no seal, since no report is made of them."""
+    return _parsed(io.BytesIO(path.read_bytes()), texts)
+
+
+def _parsed(file: io.BytesIO, texts: Iterable[str]) -> pd.DataFrame:
+    types: dict[str, Any] = dict.fromkeys(texts, str)
+    return pd.read_csv(file, dtype=types, keep_default_na=False, na_values=[""])  # a method may be called None

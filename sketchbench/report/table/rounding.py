@@ -1,17 +1,17 @@
-"""Rounding of tables: each number keeps the digits that another processor would find, too.
+"""Round tables to the digits that another processor reproduces.
 
-Processors differ in the last bits of a float64, about 1e-15 of a number and up to 1e-12 after long sums. Records keep
-all bits; a table keeps, of
+Processors differ in the last bits of a float64: by about 1e-15 of a number, and up to 1e-12 after long sums. Records
+keep all bits. Tables keep
 
-- a mean over at least two trials that vary, the digits down to a thousandth of its standard error, so that rounding
-  moves no end of an interval by more than a two-thousandth of that error;
-- sd, skewness, minimum, maximum and the single trial of a row, 6 significant digits;
-- everything else (values without randomness, bounds, exact values, settings), 10 significant digits, as criteria
-  compare such numbers up to a relative 1e-9.
+- means of at least two varying trials to a thousandth of the standard error, so that rounding moves an interval's ends
+  by at most a two-thousandth of that error;
+- sd, skewness, minimum, maximum and a row's single trial to 6 significant digits;
+- all other numbers (deterministic values, bounds, exact values, settings) to 10 significant digits, since criteria
+  compare them up to a relative 1e-9.
 
-Whole numbers, such as counts and bytes, stay as they are. Digits below 1e-14 are dropped, as quantities are of order 1
-or have bounds far above that. Trials that differ by less than 1e-12 of max(1, |mean|) differ by rounding alone: their
-sd and skewness are 0.
+Whole numbers, such as counts and bytes, keep all digits. No number keeps digits below 1e-14, since quantities are of
+order 1 or have far larger bounds. Trials within 1e-12 of max(1, |mean|) differ by rounding alone, so their sd and
+skewness are 0.
 """
 
 import numpy as np
@@ -22,12 +22,12 @@ from sketchbench.measure.column import Column
 DIGITS, FEW = 10, 6  # significant digits
 SMALLEST = -14  # the power of ten of the last digit that is kept
 PART = 1e-3  # of the standard error of a mean
-NOISE = 1e-12  # relative: where trials differ by less, they are the same
+NOISE = 1e-12  # relative; trials that differ by less are equal
 SPREADS = (Column.SD, Column.SKEWNESS, Column.MINIMUM, Column.MAXIMUM)
 
 
 def rounded(table: pd.DataFrame) -> pd.DataFrame:
-    """A table with its floats rounded, by the rule above."""
+    """Round the floats of a table by the rules above."""
     table = table.copy()
     error = np.zeros(len(table))
     if Column.SD in table:
@@ -46,13 +46,13 @@ def rounded(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _power(values: np.ndarray) -> np.ndarray:
-    """The power of ten of the first digit of each number; -300 for 0 and for what is no number."""
+    """The power of ten of each number's first digit; -300 for 0, infinities and NaN."""
     known = np.isfinite(values) & (values != 0)
     return np.floor(np.log10(np.abs(values), out=np.full(len(values), -300.0), where=known)).astype(int)
 
 
 def _round(values: np.ndarray, powers: np.ndarray) -> np.ndarray:
-    """Each number rounded to a multiple of its power of ten; whole ones stay."""
+    """Round each number to a multiple of its power of ten; whole numbers stay."""
     result = values.copy()
     with np.errstate(invalid="ignore"):
         fractional = np.isfinite(values) & (values != np.rint(values))

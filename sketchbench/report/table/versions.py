@@ -1,10 +1,11 @@
-"""The releases of the libraries that compute: those behind a table, which its seal states, and those installed.
+"""The releases of computing libraries: a table's, which its seal states, and the installed releases.
 
-A run's signature does not have them, as a new release seldom changes a number: records stay when one is installed, and
-`sketchbench check --current` names the tables of others.
+Signatures of runs leave them out, since new releases seldom change a number. `sketchbench check --current` names tables
+of other releases.
 """
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 
 from sketchbench.report.table.origin import join_values
@@ -13,8 +14,10 @@ COMPUTING = ("numpy", "scipy", "numba", "torch", "scikit-learn")
 
 
 def recorded(provenances: Iterable[Mapping[str, str | None]]) -> dict[str, str]:
-    """The releases by library, several separated by spaces, of the versions of records; older records don't know all.
-    The build of a release (torch 2.13.0+cpu) is none of it: it is another one on each kind of machine."""
+    """The releases by library in records' versions, separated by spaces; older records lack some.
+
+    Builds (torch 2.13.0+cpu) are left out, since they differ between kinds of machines.
+    """
     found: dict[str, set[str]] = {}
     for versions in provenances:
         for name in COMPUTING:
@@ -23,19 +26,16 @@ def recorded(provenances: Iterable[Mapping[str, str | None]]) -> dict[str, str]:
 
 
 def installed() -> dict[str, str]:
-    """The releases of those libraries that are installed."""
+    """The installed releases by library."""
     found = {}
     for name in COMPUTING:
-        try:
+        with suppress(PackageNotFoundError):
             found[name] = _release(version(name))
-        except PackageNotFoundError:
-            continue
     return found
 
 
 def others(stated: Mapping[str, str], installed: Mapping[str, str]) -> list[str]:
-    """What is stated of a table that is not what is installed, a text for each library; of one that is not installed
-    nothing is said."""
+    """A description of each stated release that differs from the installed release of the library, if any."""
     return [
         f"{name} {releases}, {installed[name]} is installed"
         for name, releases in stated.items()

@@ -13,23 +13,24 @@ from sketchbench.run.config.study import Point, Study, read
 
 def workflow(scale: str, studies: Sequence[str]) -> str:
     """The command that makes the tables of these studies and the verdicts."""
-    return f"snakemake --config scale={scale} studies={','.join(studies)}"
+    return f"sketchbench results --scale {scale} --studies {','.join(studies)}"
 
 
 def own(folder: Path | None) -> str:
-    """The settings, after a space, by which a command makes a user's folder alone; "" for none."""
-    return f" {shlex.quote(f'folder={folder}')} only=mine" if folder else ""
+    """The options, after a space, that restrict a command to a user's folder; "" for none."""
+    return f" --folder {shlex.quote(str(folder))} --only mine" if folder else ""
 
 
 @functools.cache
 def read_once(conf: Path, name: str, scale: str) -> Study:
-    """A study, read once in a process, as many verdicts are of the same; see `study.read`."""
+    """Read a study once in a process; see `study.read`."""
     return read(conf, name, scale)
 
 
 def single_run(conf: Path, scale: str, row: Mapping[Any, Any], method: str = "") -> str:
-    """The command of the single run behind a row of the table of verdicts; "" for a verdict on several runs, or on a
-    study that no longer exists. `method` is written in the place of the row's method, unless it is ""."""
+    """The command of the single run behind a row of the table of verdicts.
+
+    It is "" for a verdict on several runs and for a removed study. `method`, unless "", replaces the row's method."""
     if not row["study"] or " " in row["study"]:
         return ""
     try:
@@ -48,7 +49,7 @@ def single_run(conf: Path, scale: str, row: Mapping[Any, Any], method: str = "")
 
 
 def _fits(point: Point, case: str) -> bool:
-    """Whether the settings of a point agree with the values in the name of a case, such as `flat, d=16, b=4`."""
+    """Return whether a point's settings agree with the name of a case, such as `flat, d=16, b=4`."""
     named = dict(part.split("=", 1) for part in case.split(", ") if part.count("=") == 1)
     settings = {name: f"{v:g}" if isinstance(v, int | float) else str(v) for name, v in point.columns.items()}
     return all(named.get(name, value) == value for name, value in settings.items())

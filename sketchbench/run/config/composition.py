@@ -12,7 +12,7 @@ import os
 import pickle
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import fields
 from importlib.metadata import version
@@ -243,11 +243,6 @@ def load_part(kind: str, name: str, conf: Path = CONF, folder: Path | None = Non
         return dict(OmegaConf.to_container(config[kind], resolve=True, throw_on_missing=True))  # type: ignore[arg-type]
     except (OmegaConfBaseException, TypeError) as error:
         raise ValueError(f"{str(error).splitlines()[0]}; it must map _target_ and parameters to values") from None
-
-
-def own_methods(folder: Path, kinds: Iterable[str] = METHODS) -> dict[str, list[str]]:
-    """The names of the methods, or of the files of other groups, in a user's folder, by kind."""
-    return {kind: sorted(path.stem for path in (folder / kind).glob("*.yaml")) for kind in kinds}
 
 
 def frozen(config: "DictConfig") -> ComposedConfig:

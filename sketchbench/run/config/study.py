@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from sketchbench.base.errors import ConfigError
 from sketchbench.base.parameters import choose
 from sketchbench.measure.column import COLUMNS, Column
+from sketchbench.run.config import chapters
 from sketchbench.run.config.composition import METHODS
 from sketchbench.run.config.schema import load, validate
 
@@ -105,17 +106,18 @@ class Study:
 
 def names(conf: Path) -> list[str]:
     """The names of all studies."""
-    return sorted(path.stem for path in (conf / "study").glob("*.yaml"))
+    return list(chapters.named(conf, "study"))
 
 
 def read(conf: Path, name: str, scale: str, *, gpu: bool = False) -> Study:
     """A study at a scale, merged with the study that it is `like`; with `gpu`, with the settings for a GPU. Raises
     SchemaError or ConfigError, in one line that names the file, for content that does not fit."""
-    path = conf / "study" / f"{name}.yaml"
+    paths = chapters.named(conf, "study")
+    path = paths.get(name, conf / "study" / f"{name}.yaml")
     text = _read(path)
     if "like" in text:
-        like = choose(f"{path}: like", text.pop("like"), names(conf))
-        model = _read(path.with_name(f"{like}.yaml"))
+        like = choose(f"{path}: like", text.pop("like"), list(paths))
+        model = _read(paths[like])
         if "like" in model:
             raise ConfigError(f"{path}: like: study {like} is itself like {model['like']}; name that one")
         text = _merged(model, text)

@@ -1,1 +1,1 @@
-"""The contract of sketch families: checks of drawn operators, one group of them in each module."""
+"""The contract of sketch families: checks of drawn operators, one group in each module."""

@@ -30,14 +30,8 @@ MANY = KINDS + 3  # probes, of all kinds
 
 @dataclass(frozen=True)
 class _Bench:
-    """A stack of T operators with probes and their images.
-
-    Attributes:
-        stack: the operators.
-        x, y: probes, (N, d) and (L, b).
-        rx, rty: R x and Rᵀ y, (T, N, b) and (T, L, d).
-        size: largest Frobenius norm of an operator, which bounds the amplification of rounding errors.
-    """
+    """A stack of T operators with probes x (N, d) and y (L, b), and their images R x (T, N, b) and Rᵀ y (T, L, d).
+    `size` is the largest Frobenius norm of an operator, which bounds the amplification of rounding errors."""
 
     stack: Sketch
     x: Floats
@@ -51,19 +45,13 @@ class _Bench:
         return self.stack.d + self.stack.b
 
     def apply(self, name: str, vectors: Floats) -> Floats:
-        """`sketch`, `desketch` or `project` of vectors (N, n) that all operators share, or (T, N, n), to (T, N, m)."""
+        """Apply a method to vectors (N, n), shared by all operators, or (T, N, n): (T, N, m)."""
         return apply_method(self.stack, name, vectors)
 
 
 def apply_method(stack: Sketch, name: str, vectors: NDArray[Any], dtype: Any = np.float64) -> Floats:
-    """The result of a method of a stack for vectors (N, n) or (T, N, n): (T, N, m), NaN if it has another dtype.
-
-    Arguments:
-        stack: T operators.
-        name: `sketch`, `desketch` or `project`.
-        vectors: (N, n), shared by all operators, or (T, N, n).
-        dtype: of the vectors, and required of the result.
-    """
+    """The result of `sketch`, `desketch` or `project` of T operators: (T, N, m), NaN if it has another dtype than
+    `dtype`. Vectors are (N, n), shared by all operators, or (T, N, n)."""
     batch = stack.kernels.asarray(np.ascontiguousarray(vectors if vectors.ndim == 3 else vectors[None], dtype=dtype))
     result = getattr(stack, name)(batch, check_finite=False)  # non-finite entries are faults, and raise nothing
     real = dense(stack.kernels, result.real)
@@ -71,10 +59,7 @@ def apply_method(stack: Sketch, name: str, vectors: NDArray[Any], dtype: Any = n
 
 
 def check(subject: Subject, first: int, count: int) -> Faults:
-    """The faults of operators `first`, ..., `first + count - 1`, checked as one stack.
-
-    It costs about six times as much as applying R and Rᵀ to d + b vectors.
-    """
+    """The faults of operators `first`, ..., `first + count - 1` as one stack; six times the cost of R and Rᵀ."""
     stack = subject.family.draw(subject.key, operators=count, first=first, kernels=subject.kernels)
     random = subject.random("vectors")
     x, y = vectors(subject.d, random), vectors(subject.b, random)
@@ -90,7 +75,7 @@ def check(subject: Subject, first: int, count: int) -> Faults:
     }
     if not first and (faults["transpose"] < MOST).all():
         few = min(count, FEW)
-        transposed = faults["transpose"][:few] <= 1  # else there is no one matrix to compare with
+        transposed = faults["transpose"][:few] <= 1  # else there is no matrix to compare with
         for name, found in _of_supports(subject, few, bench.size).items():
             # Their rounding errors say nothing new, and would change the rows of families without a fault.
             faults[name][:few] = np.maximum(faults[name][:few], np.where(transposed & (found > 1), found, 0))
@@ -142,8 +127,7 @@ def _transpose(bench: _Bench) -> Floats:
 
 
 def _of_supports(subject: Subject, count: int, size: float) -> Faults:
-    """Errors of the first operators for vectors with few and many nonzeros, and for sums of these with a dense one,
-    against the dense matrix, (count,)."""
+    """Errors (count,) against the dense matrix of vectors with any number of nonzeros, and of sums with a dense one."""
     stack, random = (
         subject.family.draw(subject.key, operators=count, kernels=subject.kernels),
         subject.random("supports"),
@@ -171,7 +155,7 @@ def _projection(bench: _Bench) -> Floats:
 
 
 def _single(bench: _Bench, name: str) -> Floats:
-    """Errors of float32 results against those in float64, in units of float32's rounding, (T,)."""
+    """Errors of float32 results against float64 results, in units of float32's rounding, (T,)."""
     probes = _sides(bench, name)[0][:MANY]
     rounded = probes.astype(np.float32)
     single = apply_method(bench.stack, name, rounded, np.float32)
@@ -180,7 +164,7 @@ def _single(bench: _Bench, name: str) -> Floats:
 
 
 def check_alone(subject: Subject, number: int) -> Faults:
-    """The faults of one operator without a stack: of SciPy's operator, padding, workspace and sparse vectors."""
+    """The faults of one operator without a stack: SciPy's operator, padding, workspace and sparse vectors."""
     alone = subject.family.draw(subject.key, first=number, kernels=subject.kernels)
     kernels, random = subject.kernels, subject.random("alone")
     x, y = vectors(subject.d, random)[:12], vectors(subject.b, random)[:12]
@@ -224,7 +208,7 @@ def _with_workspace(kernels: Kernels, alone: Sketch, x: Side, y: Side) -> list[F
 
 
 def _padded(kernels: Kernels, alone: Sketch, x: Side, y: Side) -> list[Floats]:
-    """Errors on the padded domain: of R for vectors padded with zeros, and of the first d entries of the transpose."""
+    """Errors on the padded domain: of R for zero-padded vectors, and of the first d entries of the transpose."""
     whole = alone.padded()
     longer = np.concatenate([x[0], np.zeros((len(x[0]), whole.d - alone.d))], axis=1)
     down = dense(kernels, whole.sketch(kernels.asarray(longer), check_finite=False))

@@ -1,8 +1,5 @@
-"""Draws the same operators in another process, with other hash seeds and another number of threads, on NumPy kernels.
-
-`matrices` starts `python -m sketchbench.sketch.contract.elsewhere`, which reads a family, a key and a count from stdin
-and writes the matrices to stdout, pickled.
-"""
+"""Draw the same operators in another process, with other hash seeds and threads, on NumPy kernels. `matrices` starts
+`python -m sketchbench.sketch.contract.elsewhere`: family, key and count on stdin give pickled matrices on stdout."""
 
 import os
 import pickle
@@ -18,13 +15,10 @@ ENVIRONMENT = {"PYTHONHASHSEED": "4711", "NUMBA_NUM_THREADS": "2", "OMP_NUM_THRE
 
 
 def matrices(subject: Subject, count: int) -> Floats:
-    """The first operators of a subject, drawn in a new process: (count, b, d).
-
-    Raises:
-        ValueError: where the family can't be drawn there, with the last line of the other process's errors.
-    """
+    """The first operators of a subject, drawn in a new process: (count, b, d). Raises ValueError, with the last line of
+    the other process's errors, if the family can't be drawn there."""
     request = (subject.family, subject.key, count)
-    try:  # sys.path first: the module of the family may be found on it only
+    try:  # sys.path first: the family's module may be importable from it only
         question = pickle.dumps(sys.path) + pickle.dumps(request)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise ValueError(f"{subject.family} can't be sent to another process: {error}") from None
@@ -47,7 +41,7 @@ def matrices(subject: Subject, count: int) -> Floats:
 
 
 def main() -> None:
-    """Draw the family that stdin names, and write its matrices to stdout; prints of the family go to stderr."""
+    """Draw the family that stdin names, and write its matrices to stdout; the family's prints go to stderr."""
     stream = sys.stdout.buffer
     sys.stdout = sys.stderr
     sys.path[:] = pickle.load(sys.stdin.buffer)

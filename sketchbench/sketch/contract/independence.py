@@ -1,9 +1,7 @@
 """Measures whether operators of a stack, of neighbouring keys, and of keys that differ in one bit are independent.
-
 A search compares every pair of features of two operators: entries (signs), their magnitudes (places), sums of rows and
-of columns, and inner products of columns and of rows with their magnitudes. Where one operator repeats a column or a
-part of the other, even permuted or with a random sign, two features are correlated.
-"""
+of columns, and inner products of columns and of rows with their magnitudes. Two features are correlated if one operator
+repeats a column or a part of the other, even permuted or with a random sign."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,13 +17,13 @@ LAGS = (1, 2, 3, 4, 5, 7, 8, 16, 32, 64, 100, 128, 256, 1000)  # differences of 
 STEPS = (1, 2, 3, 4, 8, 256, 2**16, 2**32)  # differences of neighbouring keys
 SHIFTS = (-2, -1, 0, 1, 2)  # differences of operators' numbers for neighbouring keys
 BITS = 64
-CONSTANT = 0.9  # share of equal operators above which the family is taken for constant
+CONSTANT = 0.9  # share of equal operators above which the family counts as constant
 OF_A_BIT = 400  # operators that the search uses for each change of the key
 MASK = 2**BITS - 1
 
 
 def features(matrices: Floats) -> Floats:
-    """The features of operators (T, b, d) that the module describes, (T, m)."""
+    """The features of operators (T, b, d), listed in the module's docstring: (T, m)."""
     part = matrices[:, :ROWS, :COLUMNS]
     groups = [part, abs(part), part.sum(axis=1), part.sum(axis=2)]
     for gram in (part.swapaxes(-1, -2) @ part, part @ part.swapaxes(-1, -2)):
@@ -36,12 +34,8 @@ def features(matrices: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Dependence:
-    """The strongest dependence of a search, measured with other operators.
-
-    Attributes:
-        where: which operators depend on one another, in words.
-        products: products of their two features (trials,), whose mean is 0 if they are independent.
-    """
+    """The strongest dependence of a search (`where`, in words), and products of the two features of other operators
+    (trials,), with mean 0 if they are independent."""
 
     where: str
     products: Floats
@@ -49,13 +43,9 @@ class Dependence:
 
 @dataclass(frozen=True)
 class Independence:
-    """Finds the strongest dependence among the first operators of a family, and measures it with later ones.
-
-    Arguments:
-        subject: a family with at least a dozen columns.
-        trials: pairs of operators for the measurement. The search uses as many pairs of a stack, half as many of each
-            neighbouring key, and OF_A_BIT of each change of the key.
-    """
+    """Finds the strongest dependence among the first operators of a family with at least a dozen columns, and measures
+    it with later operators. The measurement has `trials` pairs of operators. The search uses as many pairs of a stack,
+    half as many of each neighbouring key, and OF_A_BIT of each change of the key."""
 
     subject: Subject
     trials: int
@@ -72,11 +62,8 @@ class Independence:
         return self.scale.apply(self._raw(key, count, first))
 
     def in_stack(self) -> Dependence:
-        """The dependence of operators t and t + lag of a key.
-
-        Every operator is in one pair only, so that pairs are independent of one another: t is in the first half (phase
-        0) or the second half (phase 1) of each 2 lag numbers.
-        """
+        """The dependence of operators t and t + lag of a key. Pairs share no operator, and so are independent: t is in
+        the first half (phase 0) or the second half (phase 1) of each 2 lag numbers."""
         if not self.scale.used.size:
             return self._equal()
         half = 2 * self.trials
@@ -103,11 +90,8 @@ class Independence:
         return self._between(places, max(2, self.trials // 2))
 
     def of_bits(self) -> tuple[Dependence, Floats]:
-        """The dependence of operators with the same number whose keys differ in one or few bits (`key_changes`).
-
-        Returns:
-            The dependence, and for each change of the key the share of operators that it leaves as they are.
-        """
+        """The dependence of operators with the same number whose keys differ in one or few bits (`key_changes`), and,
+        for each change of the key, the share of operators that it leaves unchanged."""
         changes = list(key_changes(self.subject.key))
         count = max(2, min(self.trials, OF_A_BIT))
         places = [(key, 0, where) for key, where in changes]
@@ -116,16 +100,11 @@ class Independence:
         return self._between(places, count), np.array(same)
 
     def _equal(self) -> Dependence:
-        """The dependence of operators without any feature that varies."""
         return Dependence("all operators are equal", np.ones(self.trials))
 
     def _between(self, places: list[tuple[int, int, str]], count: int) -> Dependence:
-        """The strongest dependence of the subject's operators on those at one of several places.
-
-        Arguments:
-            places: key, difference of the operators' numbers, and description.
-            count: operators for the search; the measurement has `trials` others.
-        """
+        """The strongest dependence of the subject's operators on operators at several places: key, difference of the
+        operators' numbers, and description. The search has `count` operators, the measurement `trials` others."""
         if not self.scale.used.size:
             return self._equal()
         margin = max(abs(shift) for _, shift, _ in places)
@@ -155,7 +134,7 @@ def _pairs(values: Floats, lag: int, phase: int) -> tuple[Floats, Floats]:
 
 
 def key_changes(key: int) -> Iterator[tuple[int, str]]:
-    """Other keys, with descriptions: a single bit changed, or bits that code with words of 32 bits may confuse."""
+    """Other keys, with descriptions: one bit changed, or bits that code with 32-bit words may confuse."""
     for bit in range(BITS):
         yield key ^ (1 << bit), f"bit {bit}"
     yield (key >> 32 | key << 32) & MASK, "halves swapped"
@@ -165,21 +144,14 @@ def key_changes(key: int) -> Iterator[tuple[int, str]]:
 
 
 def share_equal(one: Floats, other: Floats) -> float:
-    """The share of operators t that are equal in two stacks (T, b, d), beyond chance.
-
-    Chance is the share of operators t that equal operator t - 1 of the other stack. Where that is above CONSTANT, the
-    family is constant, and nothing is subtracted.
-    """
+    """The share of operators t that are equal in two stacks (T, b, d), beyond chance. Chance is the share of operators
+    t that equal operator t - 1 of the other stack. Above CONSTANT the family is constant, and nothing is subtracted."""
     same, chance = (float((one == two).all(axis=(1, 2)).mean()) for two in (other, np.roll(other, 1, axis=0)))
     return same - chance if chance <= CONSTANT else same
 
 
 def repeat_flags(results: Floats) -> Floats:
-    """1 for every operator that repeats an earlier one, up to signs and order of its rows, else 0: (T,).
-
-    Arguments:
-        results: R x of each operator for one vector x, (T, b).
-    """
+    """Flags (T,), 1 for an operator that repeats an earlier one but for signs and order of rows, from R x (T, b)."""
     order, near = _neighbours(results)
     flags = np.zeros(len(results))
     flags[order[1:][near]] = 1.0
@@ -187,10 +159,8 @@ def repeat_flags(results: Floats) -> Floats:
 
 
 def few_operators(one: Floats, other: Floats) -> bool:
-    """Whether two groups of operators, results (S, b) and (T, b) as for `repeat_flags`, have an operator in common.
-
-    If their keys and numbers have nothing in common, the family has so few operators that some repeat by chance.
-    """
+    """Return whether two groups of operators, results (S, b) and (T, b) as for `repeat_flags`, share an operator. If
+    their keys and numbers differ, the family has so few operators that some repeat by chance."""
     order, near = _neighbours(np.concatenate([one, other]))
     ours = order < len(one)
     group = np.concatenate([[0], np.cumsum(~near)])
@@ -198,7 +168,7 @@ def few_operators(one: Floats, other: Floats) -> bool:
 
 
 def _neighbours(results: Floats) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """An order of operators (T,) in which equal ones are neighbours, and where neighbours are equal (T - 1,)."""
+    """An order of operators (T,) that puts equal ones next to each other, and flags of equal neighbours (T - 1,)."""
     shape = np.sort(abs(results), axis=1)
     size = max(float(np.nan_to_num(shape).max()), 1e-300)
     order = np.argsort(shape @ np.linspace(1, 2, shape.shape[1]), kind="stable")
@@ -207,14 +177,8 @@ def _neighbours(results: Floats) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
 
 
 def sketches(subject: Subject, keys: list[int], count: int | None, first: int = 0) -> Floats:
-    """R x for one random vector x and operators of each key: (T, b).
-
-    Arguments:
-        subject: the family.
-        keys: keys of the operators.
-        count: operators of each key, `first`, `first + 1`, ...; None for one without a stack.
-        first: number of the first operator.
-    """
+    """R x (T, b) for one random x and each key's operators `first` to `first + count - 1`; None: one without a
+    stack."""
     vector = subject.random("one vector").standard_normal(subject.d)
     x = subject.kernels.asarray(vector.reshape((1,) * (count is not None) + (1, -1)))
     parts = []

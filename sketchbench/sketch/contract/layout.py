@@ -1,4 +1,4 @@
-"""Checks that results don't depend on the memory layout of vectors, and that arguments and old results stay as is."""
+"""Checks that results don't depend on the memory layout of vectors, and that arguments and old results don't change."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,18 +13,9 @@ FEW = 6  # vectors, also arranged as 2 x 3
 
 
 def check(stack: Sketch, name: str, vectors: Floats, results: Floats, sizes: Floats, terms: int) -> Floats:
-    """The largest error of each operator for vectors in other memory layouts, in units of rounding, (T,).
-
-    An operator that changes its argument or an earlier result gets the largest error, MOST.
-
-    Arguments:
-        stack: T operators.
-        name: `sketch` or `desketch`.
-        vectors: at least six, (N, n).
-        results: their images (T, N, m).
-        sizes: size of the summed terms, for each vector, (N, 1).
-        terms: number of terms of the sums.
-    """
+    """The largest error of each operator for vectors in other memory layouts, in units of rounding, (T,). An operator
+    that changes its argument or an earlier result gets MOST. There are at least six vectors (N, n), with results (T, N,
+    m) of the method `name`; `sizes` (N, 1) are the sizes of the summed terms, `terms` their number."""
     kernels, apply = stack.kernels, getattr(stack, name)
     few, expected, sizes = vectors[:FEW], results[:, :FEW], sizes[:FEW]
     finite = np.isfinite(expected).all(axis=(1, 2))

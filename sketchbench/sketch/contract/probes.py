@@ -47,7 +47,7 @@ def dense(kernels: Kernels, matrices: Array) -> Floats:
 
 
 def matrix_of(sketch: Sketch) -> Floats:
-    """The dense matrix, or stack of matrices, of `materialize`; also where entries are not finite."""
+    """The dense matrix, or stack of matrices, of `materialize`, even if entries are not finite."""
     try:
         return dense(sketch.kernels, sketch.materialize())
     except OverflowError:
@@ -57,10 +57,8 @@ def matrix_of(sketch: Sketch) -> Floats:
 
 
 def vectors(length: int, random: np.random.Generator) -> Floats:
-    """Test vectors (N, length): nine dense ones and then unit vectors, all of them or, for long vectors, a sample.
-
-    The dense ones have sizes from 1e-6 to 1e6, zeros, entries of mixed sizes, or equal entries.
-    """
+    """Test vectors (N, length): nine dense ones, then unit vectors, all of them or, for long vectors, a sample. Dense
+    vectors have sizes from 1e-6 to 1e6, zeros, entries of mixed sizes, or equal entries."""
     normal = random.standard_normal((7, length))
     kinds = [
         normal[0],
@@ -80,8 +78,7 @@ def vectors(length: int, random: np.random.Generator) -> Floats:
 
 
 def supports(length: int, random: np.random.Generator) -> Floats:
-    """Normal vectors (N, length) with 1, 2, 3, √n, n/4, n/2, 3n/4, n - 1 and n nonzeros, and four random numbers of
-    them; of each number up to 12."""
+    """Normal vectors (N, length) with 1 to 12, √n, n/4, n/2, 3n/4, n - 1, n and four random numbers of nonzeros."""
     sizes = {1, 2, 3, round(length**0.5), length // 4, length // 2, 3 * length // 4, length - 1, length}
     sizes |= {*random.integers(1, length + 1, 4).tolist(), *range(1, 13)}
     counts = [size for size in sorted(sizes) if 1 <= size <= length]
@@ -90,15 +87,9 @@ def supports(length: int, random: np.random.Generator) -> Floats:
 
 
 def errors(found: Floats, expected: Floats, scale: Floats | float, size: int, eps: float = 2.0**-52) -> Floats:
-    """The largest error of each operator's results in units of rounding, (T,): at most 1 if they are right.
-
-    Arguments:
-        found: results (T, ...); MOST is returned for another shape or a non-finite entry.
-        expected: right results (T, ...).
-        scale: size of the summed terms, broadcast against the results.
-        size: number of terms of the sums.
-        eps: relative distance of neighbouring floating-point numbers.
-    """
+    """The largest error of each operator's results (T, ...) in units of rounding, (T,): at most 1 if they are right,
+    MOST for another shape or a non-finite entry. `scale` is the size of the `size` summed terms, broadcast against the
+    results; `eps` the relative distance of neighbouring floating-point numbers."""
     if found.shape != expected.shape:
         return np.full(len(expected), MOST)
     with np.errstate(all="ignore"):

@@ -21,15 +21,8 @@ LAST = 2**32  # one more than the largest number of an operator
 
 
 def check(subject: Subject, other_process: bool) -> Floats:
-    """The largest difference of operators 0 to STACK - 1 from the same drawn in other ways, in units of rounding.
-
-    Arguments:
-        subject: the family.
-        other_process: whether to draw the first FEW in another process, too, which takes a second.
-
-    Returns:
-        (STACK,), at most 1 for operators that key and number determine.
-    """
+    """The largest difference, in units of rounding, of operators 0 to STACK - 1 drawn in several ways: (STACK,), at
+    most 1 if key and number determine them. Drawing the first FEW in another process, too, takes a second."""
     expected = subject.matrices(subject.key, STACK)
     size = _size(expected)
     faults = np.zeros(STACK)
@@ -98,7 +91,7 @@ def _far(subject: Subject, size: float) -> Floats:
 
 
 def in_blocks(subject: Subject) -> Floats:
-    """Differences of operators in a stack so large that `Dense` generates rows in blocks, and in smaller ones, (T,)."""
+    """Differences (T,) of operators in a stack so large that `Dense` makes rows in blocks, and in smaller stacks."""
     size = WORKSPACE // (subject.d * subject.b)
     return in_other_stacks(subject, size + 1, size + 1) if subject.b > 1 and size < MANY else np.zeros(1)
 

@@ -1,4 +1,4 @@
-"""Measures whether E[RᵀR] = I, where the first half of the operators shows the largest deviation from it."""
+"""Measures whether E[RᵀR] = I at the largest deviation that the first half of the operators shows."""
 
 from dataclasses import dataclass
 
@@ -9,14 +9,8 @@ from sketchbench.sketch.contract.probes import WHOLE, Floats, Subject
 
 @dataclass(frozen=True)
 class Deviation:
-    """A place where the mean of RᵀR is far from I.
-
-    Attributes:
-        where: an entry or direction, in words.
-        exact: value there if E[RᵀR] = I.
-        values: measured values (trials,).
-        score: distance from the exact value in the search, in standard errors.
-    """
+    """A place, an entry or direction (`where`, in words), at which the mean of RᵀR is far from I: the value there if
+    E[RᵀR] = I (`exact`), measured values (trials,), and the distance in the search, in standard errors (`score`)."""
 
     where: str
     exact: float
@@ -25,13 +19,8 @@ class Deviation:
 
 
 def deviations(subject: Subject, trials: int) -> dict[str, Deviation]:
-    """The largest deviations of the mean of RᵀR from I: of an `entry`, a `direction`, and the mean diagonal (`trace`).
-
-    Arguments:
-        subject: a family at one size.
-        trials: operators for the search, and as many others for the measurement. The mean diagonal needs no search,
-            and is measured with all of them.
-    """
+    """The largest deviations of the mean of RᵀR from I: of an `entry`, a `direction`, and the mean diagonal (`trace`),
+    which needs no search. `trials` operators are for the search, and as many others for the measurement."""
     # Non-finite entries break another part of the contract, and would spoil the search here.
     halves = (subject.matrices(subject.key, trials, first) for first in (0, trials))
     search, measure = (np.nan_to_num(part, nan=0.0, posinf=0.0, neginf=0.0) for part in halves)
@@ -49,7 +38,7 @@ def _score(values: Floats, exact: float) -> float:
 
 
 def _entry(search: Floats, measure: Floats) -> Deviation:
-    """The entry of RᵀR, among the first WHOLE columns, that is furthest off."""
+    """The entry of RᵀR, among the first WHOLE columns, with the largest deviation."""
     part = search[:, :, :WHOLE]
     grams = part.swapaxes(-1, -2) @ part
     size = grams.shape[-1]

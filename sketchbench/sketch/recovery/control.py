@@ -1,4 +1,4 @@
-"""Negative controls: decoders without any use, which claims about recoveries must reject."""
+"""Negative controls: useless decoders, which claims about recoveries must reject."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from sketchbench.sketch.recovery.recovery import Recovered, Recovery, keep_large
 
 @dataclass(frozen=True)
 class Nothing(Recovery):
-    """The estimate is always 0, so that an algorithm that steps by it stands still."""
+    """The estimate is always 0, so that an algorithm that steps by it does not move."""
 
     def _recover(self, sketch: Sketch, y: Array) -> Recovered:
         return keep_largest(sketch.kernels, sketch.kernels.xp.zeros((len(y), sketch.d), dtype=y.dtype), self.k)

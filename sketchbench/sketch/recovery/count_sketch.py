@@ -14,14 +14,13 @@ class CountSketchMedian(Recovery):
     """The k entries of largest magnitude among medians over the rows of a CountSketch table.
 
     A table of r rows and c columns is a sketch by `BlockSparseEmbedding(d, b=r*c, s=r)`, whose blocks are the rows.
-    Every row gives an estimate of every coordinate, sign * cell; their median is off by much only where half
-    of the rows have collisions with large entries (Charikar, Chen, Farach-Colton 2002). It costs O(r log(r) d) for each
-    signal, without iterations. Other sketches raise TypeError.
+    Every row gives an estimate of every coordinate, sign * cell; their median is far off only if half of the rows have
+    collisions with large entries (Charikar, Chen, Farach-Colton 2002). It costs O(r log(r) d) for each signal, without
+    iterations. Other sketches raise TypeError.
 
     Arguments:
-        k: number of nonzeros of the estimates, 1 <= k <= d.
-        middle: of an even number of rows: the `mean` of the middle two, or their `lower` one, as torch's median and so
-            CSVec, the library of tang2021 Appendix C.2, have it.
+        middle: of an even number of rows: the `mean` of the middle two, or their `lower` one, as in torch's median and
+            so in CSVec, the library of tang2021 Appendix C.2.
     """
 
     middle: Literal["mean", "lower"] = "mean"

@@ -11,21 +11,11 @@ from sketchbench.sketch.recovery.iterative import Iterate, Iterative, Signals, S
 class FIHT(Iterative):
     """Fast iterative hard thresholding (Wei 2014; tang2021 Appendix E), for sketches with orthogonal rows.
 
-    An iteration minimises ‖y - Φx‖² over x with k nonzeros by three steps, each of optimal length:
-
-        a gradient step from w, of which the k entries of largest magnitude are kept;
-        a gradient step on their places, to the iterate g;
-        a momentum step, to the next w = g + τ (g - last g).
-
-    Where Φ has the restricted isometry property, the error is at most (C_s + 1)‖x - x^[k]‖₂ + C_s/√k ‖x - x^[k]‖₁ +
-    C_n ‖noise‖₂ (tang2021 Lemma 2). It costs five transforms for each iteration and signal.
-
-    Arguments:
-        k: number of nonzeros of the estimates, 1 <= k <= d.
-        stopping: unit of the threshold of ‖w‖₂ at which iterations stop, see `Iterative`: `paper`, `relative` or
-            `residual`.
-        support: coordinates that may be nonzero, see `Iterative`: `padded` or `true`.
-        iterations: largest number of iterations, >= 1.
+    An iteration minimises ‖y - Φx‖² over x with k nonzeros by three steps, each of optimal length: a gradient step from
+    w, cut to the k entries of largest magnitude; a gradient step on their places, to the iterate g; and a momentum
+    step, to the next w = g + τ (g - last g). If Φ has the restricted isometry property, the error is at most
+    (C_s + 1)‖x - x^[k]‖₂ + C_s/√k ‖x - x^[k]‖₁ + C_n ‖noise‖₂ (tang2021 Lemma 2). It costs five transforms for each
+    iteration and signal. Arguments as in `Iterative`; ‖w‖₂ is the norm at which iterations stop.
     """
 
     def _next(self, phi: Sketch, signals: Signals, domain: int) -> Iterate:

@@ -9,18 +9,9 @@ from sketchbench.sketch.recovery.iterative import Iterate, Iterative, Signals, t
 @dataclass(frozen=True)
 class IHT(Iterative):
     """Iterative hard thresholding (Blumensath and Davies 2010), for sketches with orthogonal rows.
-
-    An iteration takes a gradient step of ‖y - Φx‖², of the length that is optimal on the support of the last iterate,
-    and keeps the k entries of largest magnitude. It costs three transforms for each iteration and signal, and takes
-    more iterations than FIHT.
-
-    Arguments:
-        k: number of nonzeros of the estimates, 1 <= k <= d.
-        stopping: unit of the threshold of ‖x‖₂ at which iterations stop, see `Iterative`: `paper`, `relative` or
-            `residual`.
-        support: coordinates that may be nonzero, see `Iterative`: `padded` or `true`.
-        iterations: largest number of iterations, >= 1.
-    """
+    An iteration takes a gradient step of ‖y - Φx‖², of optimal length on the support of the last iterate, and keeps the
+    k entries of largest magnitude. It costs three transforms for each iteration and signal, and takes more iterations
+    than FIHT. Arguments as in `Iterative`; ‖x‖₂ is the norm at which iterations stop."""
 
     def _next(self, phi: Sketch, signals: Signals, domain: int) -> Iterate:
         inner, g = phi.kernels.inner, signals.g

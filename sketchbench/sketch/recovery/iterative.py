@@ -1,4 +1,4 @@
-"""The base class of iterative recoveries: many signals at once, each of which stops by itself."""
+"""The base class of iterative recoveries: many signals at once, each with its own stop."""
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
@@ -21,13 +21,7 @@ NEGLIGIBLE = 64  # ‖Φ direction‖/‖y‖ of the smallest step, in units of 
 
 
 class Iterate(NamedTuple):
-    """N vectors with k nonzeros each.
-
-    Attributes:
-        at: indices of the nonzeros in ascending order, int32 (N, k).
-        values: the nonzeros (N, k).
-        residual: y - Φx for the vectors x (N, b).
-    """
+    """N vectors x with k nonzeros each: ascending indices, int32 (N, k), values (N, k) and residuals y - Φx (N, b)."""
 
     at: Array
     values: Array
@@ -36,11 +30,7 @@ class Iterate(NamedTuple):
 
 class SparseSums(NamedTuple):
     """N vectors w, each a sum of sparse vectors with disjoint supports.
-
-    Attributes:
-        terms: for each sparse vector, indices, int32 (N, k), and values (N, k).
-        residual: y - Φw (N, b).
-    """
+    `terms`: for each sparse vector, indices, int32 (N, k), and values (N, k); `residual`: y - Φw (N, b)."""
 
     terms: tuple[tuple[Array, Array], ...]
     residual: Array
@@ -52,16 +42,9 @@ class SparseSums(NamedTuple):
 
 
 class Signals(NamedTuple):
-    """The N signals whose iterations have not stopped yet.
-
-    Attributes:
-        number: their numbers among all signals (N,).
-        y: measurements (N, b).
-        energy: ‖y‖₂² (N,).
-        g: the last iterate.
-        w: the point from which the next step starts.
-        norms: ‖w‖₂ of all points so far, or ‖y - Φw‖₂ (N, points).
-    """
+    """The N signals whose iterations have not stopped yet: numbers among all signals (N,), measurements y (N, b),
+    energies ‖y‖₂² (N,), last iterate g, starting point w of the next step, and norms ‖w‖₂ so far, or ‖y - Φw‖₂ (N,
+    points)."""
 
     number: Array
     y: Array
@@ -79,10 +62,8 @@ class Signals(NamedTuple):
         return Signals(self.number[mask], self.y[mask], self.energy[mask], g, w, self.norms[mask])
 
     def length(self, numerator: Array, denominator: Array) -> Array:
-        """The length of a step, numerator / denominator, as a column (N, 1).
-
-        The denominator is ‖Φ direction‖₂². Where that is no more than rounding error beside ‖y‖₂², the length is 0.
-        """
+        """The length of a step, numerator / denominator, as a column (N, 1). The denominator is ‖Φ direction‖₂². The
+        length is 0 if that is within rounding error of ‖y‖₂²."""
         negligible = (NEGLIGIBLE * np.finfo(denominator.dtype).eps) ** 2 * self.energy
         counts = denominator > negligible
         return (numerator * counts / (denominator + ~counts))[:, None]
@@ -99,8 +80,8 @@ class Iterative(Recovery):
     Arguments:
         k: number of nonzeros of the estimates, 1 <= k <= d.
         stopping: unit of the threshold 1e-4. `paper`: 1, as in tang2021 Appendix E, so that estimates depend on the
-            scale of the signal; `relative`: ‖Φᵀy‖₂; `residual`: 1, and norms are ‖y - Φw‖₂ in the place of ‖w‖₂, as in
-            the code of tang2021's authors (vikr53/cosamp, FIHT.py).
+            scale of the signal; `relative`: ‖Φᵀy‖₂; `residual`: 1, with norms ‖y - Φw‖₂ instead of ‖w‖₂, as in the code
+            of tang2021's authors (vikr53/cosamp, FIHT.py).
         support: coordinates that may be nonzero. `true`: the d coordinates of the signal. `padded`: all coordinates of
             the padded domain, of which the first d are returned (tang2021 Appendix C).
         iterations: largest number of iterations, >= 1.
@@ -144,11 +125,11 @@ class Iterative(Recovery):
         return Recovered(x, iterations, trace[:, : s + 1])
 
     def _with_tiny(self) -> Recovery:
-        """The norms of what is tiny are below the paper's threshold after one iteration."""
+        """One iteration puts the norms of tiny signals below the paper's threshold."""
         return self if self.stopping == "relative" else replace(self, iterations=1)
 
     def _norms(self, phi: Sketch, w: SparseSums) -> Array:
-        """The norms by which iterations stop, as a column (N, 1)."""
+        """The norms of the stopping rules, as a column (N, 1)."""
         parts = [w.residual] if self.stopping == "residual" else [values for _, values in w.terms]
         squared: Array = sum(phi.kernels.inner(part, part) for part in parts)
         return squared[:, None] ** 0.5
@@ -160,19 +141,11 @@ class Iterative(Recovery):
 
     @abstractmethod
     def _next(self, phi: Sketch, signals: Signals, domain: int) -> Iterate:
-        """The next iterate, whose nonzeros are among the first `domain` coordinates.
-
-        Arguments:
-            phi: Φ on its padded domain of n coordinates, with a workspace.
-            signals: N signals with their last iterates; `signals.w` may be overwritten.
-            domain: number of coordinates that may be nonzero.
-        """
+        """The next iterate, with nonzeros among the first `domain` coordinates. `phi` is Φ on its padded domain of n
+        coordinates, with a workspace. `signals.w`, the point after the last iterates, may be overwritten."""
 
     def _point(self, phi: Sketch, signals: Signals, g: Iterate) -> SparseSums:
-        """The point from which the next step starts, given the new iterate g: g itself, unless overridden.
-
-        `signals.g`, the last iterate, may be overwritten.
-        """
+        """The starting point of the next step, g unless overridden. It may overwrite `signals.g`, the last iterate."""
         return SparseSums(((g.at, g.values),), g.residual)
 
 
@@ -192,14 +165,13 @@ def take(phi: Sketch, v: Array, at: Array) -> Array:
 
 
 def _dense(kernels: Kernels, g: Iterate, d: int) -> Array:
-    """The first d entries of iterates, (N, d)."""
     inside = g.at < d
     at, values = kernels.xp.minimum(g.at, d - 1), g.values * inside
     return kernels.spread(at[None], values[None], kernels.xp.empty((1, len(at), d), dtype=values.dtype))[0]
 
 
 def _are_stable(norms: Array) -> Array:
-    """Whether the last WINDOW norms of each signal vary by at most 1 %, booleans (N,)."""
+    """Return whether the last WINDOW norms of each signal vary by at most 1 %, booleans (N,)."""
     last = norms[:, -WINDOW:]
     full = last.shape[1] == WINDOW
     return (last.std(axis=1) <= SETTLED * last.mean(axis=1)) & full

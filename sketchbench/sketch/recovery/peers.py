@@ -1,12 +1,12 @@
-"""Decoders that FIHT is compared with, each within a budget of applications of Φ and Φᵀ.
+"""Decoders for comparison with FIHT, each within a budget of applications of Φ and Φᵀ.
 
-They work on a stored matrix, but the budget counts products with Φ and Φᵀ, as an algorithm needs them where Φ is a fast
-transform. Two of the implementations are scikit-learn's.
+They work on a stored matrix, but the budget counts products with Φ and Φᵀ, which an algorithm needs if Φ is a fast
+transform. Two implementations are scikit-learn's.
 
 Every decoder takes Φ (b, d), y (b,), k, the number of nonzeros, 1 <= k <= d, and `applications`, the budget, >= 1; it
 returns x (d,). It works on y in the unit of its largest entry, so that estimates scale with y from the smallest to the
-largest number: scikit-learn's rules to stop have absolute thresholds. Wrong arguments raise ValueError or TypeError; an
-estimate that exceeds float64 raises OverflowError.
+largest number: scikit-learn's stopping rules have absolute thresholds. Wrong arguments raise ValueError or TypeError;
+an estimate that exceeds float64 raises OverflowError.
 """
 
 import warnings
@@ -32,19 +32,16 @@ def orthogonal_matching_pursuit(phi: Finite, y: Sample, k: Count, applications: 
 
     y, exponent = _in_own_unit(phi, y, k)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # for stopping early, where the residual vanishes
+        warnings.simplefilter("ignore", RuntimeWarning)  # for stopping early, when the residual vanishes
         x = orthogonal_mp(phi, y, n_nonzero_coefs=max(1, min(k, applications // 2)), precompute=False)
     return _in_unit(np.asarray(x), exponent)
 
 
 @checked
 def cosamp(phi: Finite, y: Sample, k: Count, applications: Count) -> Vector:
-    """CoSaMP (Needell and Tropp 2009).
-
-    An iteration solves least squares, by three steps of conjugate gradients, on the union of the last support and the
-    2k largest entries of Φᵀ residual, and keeps the k largest entries of the solution. It takes nine applications: one
-    for the residual, one for Φᵀ of it, one before the steps, and two for each step.
-    """
+    """CoSaMP (Needell and Tropp 2009). An iteration solves least squares, by three steps of conjugate gradients, on the
+    union of the last support and the 2k largest entries of Φᵀ residual, and keeps the k largest entries of the
+    solution. It takes nine applications: for the residual, for its Φᵀ, before the steps, and two for each step."""
     y, exponent = _in_own_unit(phi, y, k)
     x = np.zeros(phi.shape[1])
     for _ in range(applications // (2 * CG_STEPS + 3)):
@@ -60,13 +57,9 @@ def cosamp(phi: Finite, y: Sample, k: Count, applications: Count) -> Vector:
 
 @checked
 def lasso(phi: Finite, y: Sample, k: Count, applications: Count, *, penalty: Positive) -> Vector:
-    """The k largest entries of argmin ½‖y - Φx‖² + penalty ‖x‖₁, by scikit-learn's coordinate descent.
-
-    The penalty has the unit of y: where y is scaled, an estimate is scaled if the penalty is.
-
-    A sweep over the coordinates takes two applications: every column of Φ is used twice, for its inner product with the
-    residual and for the update of the residual.
-    """
+    """The k largest entries of argmin ½‖y - Φx‖² + penalty ‖x‖₁, by scikit-learn's coordinate descent. The penalty has
+    the unit of y, and must be scaled with y. A sweep over the coordinates takes two applications: it uses every column
+    of Φ twice, for the inner product with the residual and for its update."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import Lasso
 
@@ -91,7 +84,6 @@ def _in_own_unit(phi: Matrix, y: Vector, k: int) -> tuple[Vector, int]:
 
 
 def _in_unit(x: Vector, exponent: int) -> Vector:
-    """x 2^exponent; raises OverflowError where that is too large."""
     with np.errstate(over="ignore"):
         x = np.ldexp(x, exponent)
     if not np.isfinite(x).all():

@@ -12,58 +12,47 @@ from sketchbench.kernels import Array, Kernels
 from sketchbench.sketch.operator import Sketch
 
 WORKSPACE = 2**20  # entries of signals that are recovered at a time
-HEADROOM = 1e3  # how much larger than measurements estimates may be without overflow of their squares
-SCALED = 20  # the exponent to which other measurements are scaled: far from either end, for squares and for rounding
+HEADROOM = 1e3  # room for estimates larger than measurements without overflow of their squares
+SCALED = 20  # exponent to which other measurements are scaled: far from either end, for squares and for rounding
 
 
 class Recovered(NamedTuple):
-    """Estimates of signals, for measurements of shape (..., b).
-
-    Attributes:
-        x: the estimates (..., d).
-        iterations: number of iterations, int (...); 0 for recoveries without iterations.
-        trace: residual norms ‖y - Φx‖₂ after each iteration (..., most iterations), NaN after a signal's last one.
-    """
+    """Estimates x (..., d) of signals, for measurements (..., b); numbers of iterations, int (...), 0 without; and
+    `trace`, residual norms ‖y - Φx‖₂ after each iteration (..., most iterations), NaN after a signal's last."""
 
     x: Array
     iterations: Array
     trace: Array
 
 
-MakeRecovery = Callable[..., "Recovery"]  # the function that a config of conf/recovery makes; its argument is k
+MakeRecovery = Callable[..., "Recovery"]  # a config of conf/recovery makes this function of k
 
 
 @dataclass(frozen=True)
 class Recovery(Checked, ABC):
     """Base class of recoveries: algorithms that estimate vectors with k nonzeros (K in tang2021) from their sketches.
-
     To write one: a frozen dataclass with one method, `_recover`. Fields are checked against their types (`Checked`).
-
-    Arguments:
-        k: number of nonzeros of the estimates, 1 <= k <= d.
-    """
+    `k`: number of nonzeros of the estimates, 1 <= k <= d."""
 
     k: Count
 
     def recover(self, sketch: Sketch, y: Array) -> Recovered:
         """Estimate signals x from measurements y = Φx + noise.
 
-        Signals are recovered in blocks of WORKSPACE entries, so that memory stays bounded. Where squares of a signal's
-        measurements would leave the range of the dtype, it is recovered in another unit, a power of two, which is
-        exact: estimates scale with measurements from the smallest to the largest number.
+        Signals are recovered in blocks of WORKSPACE entries, so that memory stays bounded. If squares of a signal's
+        measurements would leave the dtype's range, a power of two becomes the unit, which is exact: estimates scale
+        with measurements from the smallest to the largest number.
 
         Arguments:
             sketch: Φ, a single operator, which all signals share, or a stack of T.
-            y: measurements (..., b), float32 or float64; (T, ..., b) for a stack, whose signals are recovered T at a
-                time, with the same results as by T single operators.
-
+            y: measurements (..., b), float32 or float64; (T, ..., b) for a stack, which recovers T signals at a time,
+                with the same results as T single operators.
         Returns:
             Estimates with the leading axes of y, and their iterations.
 
-        Raises:
-            ValueError: for k > d, a wrong length, other than T first entries, or a non-finite measurement.
-            TypeError: for another kind of array, or a sketch that this recovery cannot decode.
-            OverflowError: where an estimate, or the norm of a residual, exceeds the range of the dtype.
+        Raises ValueError for k > d, a wrong length, other than T first entries, or a non-finite measurement; TypeError
+        for another kind of array, or a sketch that this recovery cannot decode; OverflowError if an estimate, or the
+        norm of a residual, exceeds the dtype's range.
         """
         if not hasattr(sketch, "lift"):
             made = f"{type(sketch).__module__}.{type(sketch).__name__}"
@@ -90,14 +79,14 @@ class Recovery(Checked, ABC):
     @abstractmethod
     def _recover(self, sketch: Sketch, y: Array) -> Recovered:
         """Estimate N signals from measurements y (N, b), which are checked, and whose squares can be summed in their
-        dtype; the operator, which all share, or the stack of N operators has a workspace."""
+        dtype. The operator, shared by all, or the stack of N operators has a workspace."""
 
     def _with_tiny(self) -> "Recovery":
-        """The recovery of measurements that are scaled up: itself, where estimates don't depend on the unit."""
+        """The recovery of scaled-up measurements: itself, if estimates don't depend on the unit."""
         return self
 
     def _recover_in_range(self, sketch: Sketch, y: Array) -> Recovered:
-        """`_recover`, in another unit for signals whose measurements' squares would leave the range of their dtype."""
+        """`_recover`, in another unit for signals with measurements whose squares leave the dtype's range."""
         xp, limits = sketch.kernels.xp, np.finfo(y.dtype)
         largest = xp.abs(y).max(axis=1)
         tiny = (largest > 0) & (largest < float(limits.tiny) ** 0.5 / float(limits.eps))
@@ -113,7 +102,7 @@ class Recovery(Checked, ABC):
             if at.any()
         ]
         order = xp.argsort(xp.concatenate([xp.flatnonzero(up), xp.flatnonzero(~up)]))
-        with np.errstate(over="ignore"):  # refused below
+        with np.errstate(over="ignore"):  # raised below
             x = xp.concatenate([part.x for part in parts])[order] * units
             trace = _join(xp, [part.trace for part in parts])[order] * units
         if not bool(xp.isfinite(x).all()) or bool(xp.isinf(trace).any()):
@@ -146,7 +135,7 @@ def _blocks(sketch: Sketch, operators: int, signals: int) -> Iterator[tuple[tupl
 
 
 def best(kernels: Kernels, x: Array, k: int) -> Array:
-    """x^[k], the best approximations of x (N, d) with k nonzeros: entries of largest magnitude, and else 0."""
+    """x^[k], the best approximations of x (N, d) with k nonzeros: the entries of largest magnitude, and 0 elsewhere."""
     at = kernels.largest(x, k)
     values = kernels.collect(x[None], at[None])
     return kernels.spread(at[None], values, kernels.xp.empty_like(x)[None])[0]

@@ -1,0 +1,262 @@
+"""The leakage that noise of a given ε allows: attacks on noisy messages beside a bound for all attacks."""
+
+import functools
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sketchbench.attack.compressed_message import Sight
+from sketchbench.attack.message_scene import Scene, draw_scene
+from sketchbench.attack.stacked_inversion import StackedAttacks, Target
+from sketchbench.base import seeds
+from sketchbench.base.kept import Kept
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonEmptyList, NonNegative, Positive, Probability
+from sketchbench.compressor.compressor import At, Compressor, MakeCompressor
+from sketchbench.compressor.message import byte_limit
+from sketchbench.compressor.plain import Plain
+from sketchbench.kernels import Kernels
+from sketchbench.learning.dataset.dataset import Dataset, MakeDataset
+from sketchbench.learning.model.networks import MakeModel
+from sketchbench.measure.row import Row, Value
+from sketchbench.privacy.calibration import calibrated_sigma
+from sketchbench.privacy.mechanism import GaussianRelease
+from sketchbench.privacy.reconstruction import reconstruction_bound
+
+ACCOUNTANT = "exact"
+POOL = 200  # public images for each network; other clients have one each
+log = logging.getLogger(__name__)
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Release(Checked):
+    """The server's view. With `local` noise each client adds that of its ε; with `distributed` noise each adds a share.
+    The attacker knows the other clients' gradients, as the bound assumes, or only their mean over public images."""
+
+    clients: Count = 1  # the summed messages, with one image each; the first is the victim
+    placement: Literal["local", "distributed"] = "local"  # of noise
+    others: Literal["known", "unknown"] = "known"  # knowledge of the other clients' gradients
+
+
+@dataclass(frozen=True)
+class MessagePrivacy(Checked):
+    """Privacy parameters of one client's message in one round."""
+
+    epsilons: NonEmptyList[Positive]  # of each record
+    delta: Probability  # δ of each record
+    clip: Positive  # the norm to which gradients are clipped
+    noise: NonNegative  # added over calibrated noise: 1 for a sound mechanism
+
+
+class DrawnRelease(NamedTuple):
+    """The draws of a release, for any noise. `products` are inner products of all candidates' gradients and the
+    attacker's estimate from the sum without noise. Noise of standard deviation 1 changes them by `noise`, and one
+    message by `entries`."""
+
+    victims: Tensor  # indices of candidates, (T, k)
+    products: Tensor  # (T, k, n)
+    noise: Tensor  # (T, k, n)
+    entries: Tensor | None  # (T, d); None for sums
+
+
+@dataclass(frozen=True)
+class NoisyLeakage(Checked):
+    """Attacks on messages with Gaussian noise, by a server that knows the label, the weights and the key.
+
+    It also knows that the victim's image is one of `candidates` test images of its class, with equal probability. A
+    client clips its gradient, and adds noise; a compressor then loses no privacy. The noise is calibrated to ε by the
+    exact curve, for a record that is left out: a client has one. An image is found if it is named among the candidates,
+    so that a guess finds it with probability κ = 1/candidates. Rows by release (`case`), `epsilon` and `clients`:
+
+    - `found`: the number of trials in which the victim's candidate has the nearest gradient to the view; bound:
+      `reconstruction_bound` for all attacks. Among attackers who know the others' gradients, this attacker finds it
+      most often: it takes the most likely candidate.
+    - `inverted`: the number of first trials of each network in which the victim's candidate is nearest to the image
+      that `StackedAttacks.find_most_likely` makes of the message; for a single client; bound: the same.
+    - `retained`: the found share minus κ, over 1 - κ: 0 for a guess, 1 if all are found; bound: `allowed`.
+
+    The column `positive_control` has the number of trials in which the image is found without noise.
+    """
+
+    compressor: MakeCompressor  # makes the compressor from `layout` and `limit`, which must not compress
+    compression: Positive  # bytes of the dense float32 update over bytes of the budget
+    kernels: Kernels
+    seed: int
+    dataset: MakeDataset
+    model: MakeModel
+    attacks: StackedAttacks  # for `inverted`
+    releases: dict[str, Release]  # by name
+    privacy: MessagePrivacy  # of messages
+    candidates: AtLeastTwo  # test images of the victim's class
+    allowed: Probability  # bound of `retained`
+    networks: Count  # with random weights and candidates
+    trials: AtLeastTwo  # all trials, in equal numbers for each network, each with its own victim and noise
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.trials % self.networks:
+            raise ValueError(f"trials={self.trials} must be a multiple of networks={self.networks}")
+
+    def run(self) -> list[Row]:
+        layout = self._shared._scene.networks.layout
+        compressor = self.compressor(layout=layout, limit=byte_limit(layout, self.compression))
+        if not isinstance(compressor, Plain):
+            raise ValueError(f"{type(compressor).__name__} compresses; choose compressor=none: the bound needs it")
+        rows = [
+            row
+            for name, release in self.releases.items()
+            for epsilon in self.privacy.epsilons
+            for row in self._rows(compressor, name, release, float(epsilon))
+        ]
+        return [row.replace(compression=self.compression) for row in rows]
+
+    @property
+    def _shared(self) -> "NoisyLeakage":
+        """The process's first task that differs in noise alone; all share its draws: half of the time."""
+        quiet = replace(self.privacy, noise=0.0)
+        setting = (self._seed, self.model, self.releases, quiet, self.candidates, self.networks, self.trials)
+        return _SHARED.of((repr(setting), self._data.digest), lambda: self)
+
+    @functools.cached_property
+    def _drawn(self) -> dict[int, DrawnRelease]:
+        return {}
+
+    @functools.cached_property
+    def _data(self) -> Dataset:
+        return self.dataset()
+
+    @functools.cached_property
+    def _seed(self) -> int:
+        """The root of victims, networks and noise that were not seen while the attacks were developed."""
+        return seeds.key(self.seed, task="noisy leakage", trials="judged anew")
+
+    @functools.cached_property
+    def _scene(self) -> Scene:
+        return draw_scene(self._data, self.model, self._seed, 1, self.networks)
+
+    @property
+    def _each(self) -> int:
+        return self.trials // self.networks
+
+    @functools.cached_property
+    def _images(self) -> Tensor:
+        """The candidates of each network, (T, n, pixels)."""
+        random, test = seeds.generator(self._seed, data="candidates"), self._data.test
+        features = torch.tensor(self._data.features(test), dtype=torch.float32)
+        chosen = []
+        for (label,) in self._scene.labels.tolist():
+            same = np.flatnonzero(test.labels == label)
+            if len(same) < self.candidates:
+                raise ValueError(f"candidates={self.candidates} must be <= {len(same)}, the images of class {label}")
+            chosen.append(random.choice(same, self.candidates, replace=False))
+        return features[np.stack(chosen)]
+
+    @functools.cached_property
+    def _gradients(self) -> Tensor:
+        """The clipped gradients of all candidates, (T, n, d)."""
+        labels = self._scene.labels[:, :, None].expand(-1, self.candidates, -1)
+        return self._clipped(self._scene.networks.gradients(self._images[:, :, None], labels))
+
+    @functools.cached_property
+    def _gram(self) -> Tensor:
+        """The inner products of candidates' gradients, (T, n, n), float64: the covariance of their noise."""
+        gradients = self._gradients.double()
+        return gradients @ gradients.transpose(1, 2)
+
+    @functools.cached_property
+    def _gram_of_others(self) -> Tensor:
+        """The inner products of public images' clipped gradients with those of candidates, (T, POOL, n), float64."""
+        random, train = seeds.generator(self._seed, data="others"), self._data.train
+        chosen = random.integers(len(train.labels), size=(self.networks, POOL, 1))
+        images = torch.tensor(self._data.features(train)[chosen], dtype=torch.float32)
+        others = self._clipped(self._scene.networks.gradients(images, torch.tensor(train.labels[chosen])))
+        return (others @ self._gradients.transpose(1, 2)).double()
+
+    def _clipped(self, updates: Tensor) -> Tensor:
+        return updates / (updates.norm(dim=-1, keepdim=True) / self.privacy.clip).clamp(min=1)
+
+    def _rows(self, compressor: Compressor, name: str, release: Release, epsilon: float) -> Iterator[Row]:
+        sigma = calibrated_sigma(ACCOUNTANT, GaussianRelease(self.privacy.clip, 1.0), epsilon, self.privacy.delta)
+        total = sigma * (release.clients**0.5 if release.placement == "local" else 1)
+        bound = reconstruction_bound(GaussianRelease(self.privacy.clip, total), 1 / self.candidates)
+        at = At(self.kernels, seeds.key(self._seed, release=name, epsilon=repr(epsilon)), 0, self.networks)
+        shared, added = self._shared, self.privacy.noise * total
+        victims, products, noise, entries = shared._draw(release, at.seed)
+        found = shared._nearest(products + added * noise) == victims
+        control = shared._nearest(products) == victims
+        columns: dict[str, Value] = {
+            "case": name,
+            "epsilon": epsilon,
+            "delta": self.privacy.delta,
+            "clients": release.clients,
+            "noise": float(self.privacy.noise),
+            "sigma": total,
+            "sensitivity": float(self.privacy.clip),
+            "accountant": ACCOUNTANT,
+        }
+        count, known = int(found.sum()), int(control.sum())
+        log.info("%s, ε=%g: %d of %d found, bound %.3g", name, epsilon, count, self.trials, bound)
+        yield Row("found", bound=bound, **columns, positive_control=known).counted(count, self.trials)
+        retained = (found.double().mean(dim=1) - 1 / self.candidates) / (1 - 1 / self.candidates)
+        yield Row("retained", bound=float(self.allowed), **columns).mean(retained.numpy())
+        if entries is not None:
+            seen = shared._gradients[torch.arange(self.networks), victims[:, 0]] + added * entries
+            right = self._inverted(compressor, at, seen) == victims[:, 0]
+            yield Row("inverted", bound=bound, **columns).counted(int(right.sum()), self.networks)
+
+    def _draw(self, release: Release, seed: int) -> DrawnRelease:
+        if seed not in self._drawn:
+            random = seeds.generator(seed, data="trials")
+            victims = torch.tensor(random.integers(self.candidates, size=(self.networks, self._each)))
+            products = self._products(release, victims, random)
+            noise = torch.from_numpy(random.standard_normal(products.shape)) @ _root(self._gram)
+            size, entries = self._gradients[:, 0].shape, None
+            if release.clients == 1:
+                entries = torch.tensor(random.standard_normal(size), dtype=torch.float32)
+            self._drawn[seed] = DrawnRelease(victims, products, noise, entries)
+        return self._drawn[seed]
+
+    def _products(self, release: Release, victims: Tensor, random: np.random.Generator) -> Tensor:
+        """Inner products (T, k, n) of candidates' gradients and the sum, minus others' known or expected part."""
+        exact = self._gram.gather(1, victims[:, :, None].expand(-1, -1, self.candidates))
+        if release.others == "known" or release.clients == 1:
+            return exact
+        times = random.multinomial(release.clients - 1, [1 / POOL] * POOL, size=victims.shape)
+        return exact + torch.tensor(times - (release.clients - 1) / POOL) @ self._gram_of_others
+
+    def _nearest(self, products: Tensor) -> Tensor:
+        """The candidates (T, k) nearest to the view, by its inner products (T, k, n)."""
+        return (self._gram.diagonal(dim1=1, dim2=2)[:, None] - 2 * products).argmin(dim=2)
+
+    def _inverted(self, compressor: Compressor, at: At, seen: Tensor) -> Tensor:
+        """The candidates (T,) nearest to the most likely image, given the view of one update, (T, d)."""
+        scene = self._shared._scene
+        sight = Sight(
+            seen=seen,
+            predicted=self._clipped,
+            measurements=torch.full((len(seen),), seen.shape[1]),
+            decoded=lambda: seen,
+            at=at,
+            clients=slice(0, 1),
+            nbytes=compressor.layout.nbytes,
+        )
+        target = Target(
+            [sight], [scene.networks], scene.labels, scene.prior, scene.classes, at.seed, compressor, scene.public
+        )
+        image = self.attacks.find_most_likely(target, scene.classes.of(scene.labels))
+        return torch.cdist(image, self._shared._images)[:, 0].argmin(dim=1)
+
+
+_SHARED = Kept[tuple[str, str], NoisyLeakage](1)
+
+
+def _root(matrices: Tensor) -> Tensor:
+    """The symmetric square roots of covariance matrices (T, n, n)."""
+    values, vectors = torch.linalg.eigh(matrices)
+    return vectors * values.clamp(min=0).sqrt()[:, None] @ vectors.transpose(1, 2)

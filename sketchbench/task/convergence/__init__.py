@@ -1,0 +1,1 @@
+"""Convergence: iterative sketching, local steps, communication, gossip."""

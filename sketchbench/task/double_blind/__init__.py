@@ -1,0 +1,1 @@
+"""Double-blind learning: sketched layers, DBCL, rounds to a target."""

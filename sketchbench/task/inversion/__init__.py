@@ -1,0 +1,1 @@
+"""Inversion of gradients: matching, and the properties that updates reveal."""

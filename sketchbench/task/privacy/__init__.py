@@ -1,0 +1,1 @@
+"""Privacy: mechanisms, accountants, Algorithm 2, an audit."""

@@ -1,0 +1,1 @@
+"""Sketches: moments, norms, tails, inner products, hashing, and the contracts of families."""

@@ -1,0 +1,192 @@
+"""The contract of sketches: what every sketch family must keep before anything else is worth measuring."""
+
+import dataclasses
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from sketchbench.base import seeds
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonEmptyList, Share
+from sketchbench.kernels import Kernels
+from sketchbench.measure.row import Row
+from sketchbench.sketch.contract import algebra, independence, sameness, unbiased
+from sketchbench.sketch.contract.independence import Dependence, Independence
+from sketchbench.sketch.contract.probes import MOST, Floats, Subject
+from sketchbench.sketch.family import Family
+from sketchbench.task.sketches import trials
+
+log = logging.getLogger(__name__)
+ALONE = 4  # operators at each size that are also drawn and tested one by one
+KEYS = 1000  # random keys, in the search for repeated operators
+APPLICATIONS = 8  # of a stack to all probes at a time
+LATE = (2**24, 2**31 - 10, 2**32 - 20)  # numbers of operators near the largest float32, int32 and uint32 integers
+BEYOND = 20  # operators tested from each of these numbers on
+PAIRED = 2**24  # entries of the operators tested for independence at a time
+LARGE = 512  # entries beyond which two random operators are never equal by chance
+QUANTITIES = ("linearity", "transpose", "projection", "precision")
+
+
+@dataclass(frozen=True)
+class Contract(Checked):
+    """Tests at many sizes whether a sketch family keeps what all measurements rely on.
+
+    Rows that count broken operators, with errors in units of rounding; bound: 1:
+
+        linearity: R and Rᵀ are linear, for any other vectors in the batch; repeated calls agree; arguments are
+            unchanged.
+        transpose: ⟨Rx, y⟩ = ⟨x, Rᵀy⟩, and the dense matrix and SciPy's operator agree with R.
+        projection: `project` is `desketch` of `sketch`; `padded`, `with_workspace` and `sketch_sparse` agree with R.
+        precision: float32 input gives the results of float64, in float32.
+        sameness: key and number determine the operator: drawn alone, in stacks of other sizes, on the other CPU
+            backend, after other draws, with other global states, and in another process with other threads.
+
+    Rows linearity_rate, transpose_rate, projection_rate, precision_rate and sameness_rate have the same counts, to
+    bound the probability of a broken operator by `rate`.
+
+    Rows that count repeated operators:
+
+        bit_repeats: for each bit of the key, the share of operators that stay the same if the bit changes; bound: 1/2.
+        stack_repeats, key_repeats: operators equal to an earlier operator of the same stack, or of another key; left
+            out for a family with so few operators that some are equal by chance.
+
+    Means of the product of the two most dependent standardised features, chosen on other operators; exact: 0, for
+    independent operators (see `sketchbench.sketch.contract.independence`):
+
+        stack_dependence: of two operators of one stack.
+        key_dependence: of operators of neighbouring keys.
+        bit_dependence: of operators of keys that differ in one bit.
+            For a family that is not random, these rows have the share of operators that differ from the first.
+
+    Means of quantities whose expectation follows from E[RᵀR] = I, the most violated by the first half of the operators,
+    measured on the second half; exact: the expectation:
+
+        gram: by `case`, an entry of RᵀR, ‖Ru‖² in a direction u, and the mean of the diagonal of RᵀR.
+
+    Sizes that the family refuses (by any ValueError) are left out. The first of the `sizes` that it takes is the main
+    size.
+    """
+
+    family: Family
+    kernels: Kernels
+    seed: int
+    sizes: NonEmptyList[NonEmptyList[Count]]  # pairs [d, b] beside the family's own size
+    operators: AtLeastTwo  # the number of operators at the main size
+    fewer: AtLeastTwo  # the most operators at each other size
+    rate: Share  # the probability of a broken operator that is to be excluded
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for size in self.sizes:
+            if len(size) != 2:
+                raise ValueError(f"sizes={size} must be a pair [d, b]")
+
+    def run(self) -> list[Row]:
+        subjects = list(self._subjects())
+        return [*self._operators(subjects), *self._independence(subjects), *self._gram(subjects)]
+
+    def _subjects(self) -> Iterator[Subject]:
+        """The family at every size that it takes, each once."""
+        key = seeds.key(self.seed, task="contract", family=repr(self.family))
+        for d, b in dict.fromkeys([*map(tuple, self.sizes), (self.family.d, self.family.b)]):
+            try:
+                family = dataclasses.replace(self.family, d=d, b=b)
+            except ValueError:
+                continue
+            yield Subject(family, self.kernels, key)
+
+    def _count(self, subject: Subject, main: bool, share: int = 1) -> int:
+        """The number of operators at a size; `share` divides it at all sizes but the main one."""
+        fits = trials.WORKSPACE // (subject.d * subject.b)
+        if main:
+            return min(self.operators, max(self.fewer, 2 * fits))
+        return max(2 * ALONE, min(self.fewer, self.operators, fits) // share)
+
+    def _operators(self, subjects: list[Subject]) -> Iterator[Row]:
+        worst: dict[str, list[tuple[Subject, Floats]]] = {name: [] for name in (*QUANTITIES, "sameness")}
+        for subject in subjects:
+            main = subject is subjects[0]
+            count = self._count(subject, main, 4)
+            step = max(ALONE, trials.WORKSPACE // (APPLICATIONS * (subject.d + subject.b) * min(subject.d + 9, 73)))
+            for first in range(0, count, step):
+                for name, found in algebra.check(subject, first, min(step, count - first)).items():
+                    worst[name].append((subject, found))
+            for number in range(ALONE):
+                for name, found in algebra.check_alone(subject, number).items():
+                    worst[name].append((subject, found))
+            worst["sameness"].append((subject, sameness.check(subject, other_process=main)))
+            worst["sameness"].append((subject, sameness.in_other_stacks(subject, count, step)))
+            log.info("%d operators at d=%d, b=%d", count, subject.d, subject.b)
+        largest = max(subjects, key=lambda subject: subject.d * subject.b)
+        worst["sameness"].append((largest, sameness.in_blocks(largest)))
+        for name, parts in worst.items():
+            values = np.concatenate([found for _, found in parts])
+            place = max(parts, key=lambda part: float(part[1].max()))[0]
+            yield Row(name, **_size(place)).exceedances(values, 1.0)
+            yield Row(f"{name}_rate", bound=self.rate).counted(int((values > 1).sum()), len(values))
+
+    def _independence(self, subjects: list[Subject]) -> Iterator[Row]:
+        subject, random = subjects[0], self.family.random
+        pairs = max(2, min(self.operators // 5, PAIRED // (subject.d * subject.b)))
+        if not random:
+            yield from self._no_randomness(subject, pairs)
+            return
+        search = Independence(subject, pairs)
+        bits, same = search.of_bits()
+        yield Row("bit_repeats").exceedances(same, 0.5)
+        for kind, found in (("stack", search.in_stack()), ("key", search.of_neighbours()), ("bit", bits)):
+            yield _dependence(kind, found)
+        yield from self._repeats(subjects)
+
+    def _repeats(self, subjects: list[Subject]) -> Iterator[Row]:
+        """The rows on repeated operators, at the largest size whose stack fits into memory."""
+        fitting = [one for one in subjects if one.d * one.b <= trials.WORKSPACE // KEYS]
+        large = max(fitting or subjects[:1], key=lambda one: one.d * one.b)
+        own, random = min(KEYS, self.operators), seeds.generator(self.seed, task="contract keys")
+        stack = independence.sketches(large, [large.key], 2 * own)
+        near = [large.key + step for step in range(1, 5)]
+        far = [int(key) for key in random.integers(2**64, size=own, dtype=np.uint64)]
+        others = independence.sketches(large, far, None)
+        if independence.few_operators(others, stack[1:]):
+            return  # operators are equal by chance
+        late = [independence.sketches(large, [large.key], BEYOND, first) for first in LATE]
+        keys = [stack[:own], independence.sketches(large, near, own), others]
+        for kind, results in (("stack", np.concatenate([stack, *late])), ("key", np.concatenate(keys))):
+            repeats = independence.repeat_flags(results)
+            if large.d * large.b < LARGE:  # some may be equal by chance, but not most
+                repeats = repeats.mean(keepdims=True)
+            yield Row(f"{kind}_repeats", **_size(large)).exceedances(repeats, 0.5)
+
+    def _no_randomness(self, subject: Subject, pairs: int) -> Iterator[Row]:
+        """The rows of a family that is not random: all its operators must be equal."""
+        wanted = subject.matrices(subject.key, 1)
+        changed = [key for key, _ in independence.key_changes(subject.key)]
+        parts = {
+            "stack": subject.matrices(subject.key, pairs),
+            "key": np.concatenate([subject.matrices(subject.key + step, 2) for step in range(1, 65)]),
+            "bit": np.concatenate([subject.matrices(key, 2) for key in changed]),
+        }
+        for kind, drawn in parts.items():
+            differ = (drawn != wanted).any(axis=(1, 2))
+            yield Row(f"{kind}_dependence", case="not random", exact=0.0).mean(differ.astype(float))
+            yield Row(f"{kind}_repeats", case="not random").exceedances(differ, 0.5)
+
+    def _gram(self, subjects: list[Subject]) -> Iterator[Row]:
+        """The rows `gram`, each at the size with the largest deviation."""
+        counts = [(one, self._count(one, one is subjects[0]) // 2) for one in subjects]
+        # The few operators of a size that takes much memory deviate by chance, which would hide true deviations.
+        most = [(one, count) for one, count in counts if 2 * count >= min(self.fewer, self.operators) - 1]
+        found = [(one, unbiased.deviations(one, count)) for one, count in most or counts[:1]]
+        for kind in ("entry", "direction", "trace"):
+            subject, worst = max(((one, parts[kind]) for one, parts in found), key=lambda pair: pair[1].score)
+            yield Row("gram", case=worst.where, exact=worst.exact, **_size(subject)).mean(worst.values)
+
+
+def _size(subject: Subject) -> dict[str, int]:
+    return {"d": subject.d, "b": subject.b}
+
+
+def _dependence(kind: str, found: Dependence) -> Row:
+    values = np.nan_to_num(np.clip(found.products, -MOST, MOST))
+    return Row(f"{kind}_dependence", case=found.where, exact=0.0).mean(values)
