@@ -18,7 +18,7 @@ AFRESH = "remove their folders in results and run them again, or install these r
 def not_current(reports: Path, releases: Mapping[str, str] | None = None) -> list[str]:
     """A line for each kind of report that other code made, and for each other release of a library behind tables.
 
-    `releases` are the installed releases by library. Reads seals only; `standing.Table.states` compares the code of
+    `releases` are the installed releases by library. Reads seals only; `standing.RunTable.states` compares the code of
     runs. Raises SealError if a manifest is damaged.
     """
     releases = installed() if releases is None else releases

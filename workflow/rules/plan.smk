@@ -113,7 +113,7 @@ if workflow.is_main_process:
             if name in frontier.TRAININGS
         }
         DRAWN = {
-            name: standing.Drawn(
+            name: standing.DrawnFigure(
                 CATALOGUE[name].studies, CODES[f"{makers.FIGURE}{name}"]
             )
             for name in FIGURES
@@ -130,8 +130,8 @@ if workflow.is_main_process:
             claims=JUDGED_BY,
             standing=PLAN.standing,
             marks=Path(SEALED),
-            printed=PRINTED and standing.Printed(PRINTED, PRINTED_FILES, PRINTED_OLDER),
-            frontier=FRONTIER and standing.Frontier(FRONTIER, TRAINED),
+            printed=PRINTED and standing.PrintedTables(PRINTED, PRINTED_FILES, PRINTED_OLDER),
+            frontier=FRONTIER and standing.FrontierTable(FRONTIER, TRAINED),
         )
         if PLAN.first:
             REJECTED += standing.check(
