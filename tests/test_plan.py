@@ -332,7 +332,7 @@ def test_a_long_study_is_run_where_it_is_named_or_on_a_gpu(conf: Path, monkeypat
     (left_out,) = plan.besides
     assert (left_out.study, left_out.name) == ("one", "all runs")
     takes = "2 runs, 75 hours of one processor core (two rounds), or a GPU"
-    assert left_out.reason == f"{takes}; run it by its name: studies=one"
+    assert left_out.reason == f"{takes}; run it by --studies one"
     assert json.loads(plan.facts)["takes"] == {"one": takes}
     monkeypatch.setattr("sketchbench.kernels.resolve", lambda name: "cupy")
     assert list(planning.expand("quick", "cupy", conf=conf).runs) == ["one", "other"]

@@ -60,8 +60,8 @@ def _cost(row: dict[str, str]) -> Cost:
 
 
 def measured(folder: Path) -> dict[str, Cost]:
-    """Return the costs by study from the records in a folder such as results/quick; damaged records, and records without
-    costs, are skipped."""
+    """Return the costs by study from the records in a folder such as results/quick. Damaged records, and records
+    without costs, are skipped."""
     from sketchbench.run import record  # a quarter of a second that a plan does without
 
     measurements: dict[str, list[tuple[float, int]]] = defaultdict(list)

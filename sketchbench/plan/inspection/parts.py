@@ -23,8 +23,8 @@ SEED, IMAGES = 54321, 3
 
 
 def check_part(findings: Findings, kind: str, conf: Path, overrides: Sequence[str] = ()) -> None:
-    """Add the mistakes of a data set, a model or a partition. Models and partitions are tried on the folder's first data
-    set, by default on digits.
+    """Add the mistakes of a data set, a model or a partition. The latter two are tried on the folder's first data set,
+    by default on digits.
 
     Arguments:
         findings: receives the mistakes.

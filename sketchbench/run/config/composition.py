@@ -209,8 +209,8 @@ def _keys(config: "DictConfig") -> Iterator[str]:
 
 
 def load_method(kind: str, name: str, conf: Path = CONF, folder: Path | None = None) -> dict[str, Any]:
-    """Read a method's YAML file, the project's or the user's; ConfigError, in one line, for content that is no mapping or
-    states a name other than the file's. `frozen` checks keys and values."""
+    """Read a method's YAML file, the project's or the user's; ConfigError, in one line, unless it is a mapping that
+    states no name other than the file's. `frozen` checks keys and values."""
     path = _file_of(kind, name, conf, folder)
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), YAML)

@@ -29,8 +29,8 @@ def read(path: Path, schema: str) -> Any:
 
 
 def load(path: Path) -> Any:
-    """Read a YAML file of mappings with string keys, lists, strings, numbers, booleans and nulls. Raises SchemaError, in
-    one line that names the file, for anything else and for a duplicate key."""
+    """Read a YAML file of mappings with string keys, lists, strings, numbers, booleans and nulls. Raises SchemaError,
+    in one line that names the file, for anything else and for a duplicate key."""
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
         _count(content, "the top", LARGEST)
