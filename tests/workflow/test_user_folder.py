@@ -92,7 +92,7 @@ def test_only_needs_a_folder() -> None:
     settings = yaml.safe_load((ROOT / "conf" / "workflow.yaml").read_text())
     with pytest.raises(SchemaError, match=r"settings: at only: 'own' is not one of \['', 'mine'\]"):
         plan.check_settings({**settings, "only": "own"})
-    with pytest.raises(ConfigError, match="only=mine needs folder=DIR as well"):
+    with pytest.raises(ConfigError, match="--only mine needs --folder DIR"):
         plan.check_settings({**settings, "only": "mine"})
 
 
