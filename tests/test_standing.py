@@ -200,7 +200,7 @@ def test_jobs_are_told_what_was_there(tmp_path: Path, there: dict[str, Table]) -
         place.write_text(content)
         with pytest.raises(FileError, match=r"standing\.json can't be read .*start snakemake again"):
             standing.from_json(place)
-    with pytest.raises(FileError, match="run sketchbench results again"):
+    with pytest.raises(FileError, match="start snakemake again"):
         standing.from_json(tmp_path / "none")
 
 
