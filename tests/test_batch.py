@@ -135,14 +135,6 @@ def test_one_that_fails_takes_no_other_with_it(
     assert [path.name for path in tmp_path.iterdir()] == ["three.parquet"]
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", "[1]", '[{"name": "a"}]', "[" * 9999, "null"])
-def test_what_is_no_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO(text))
-    with pytest.raises(SystemExit, match="the batch"):
-        main(["step", "job", "--receipt", str(tmp_path / "1.done")])
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_the_receipt_stands_for_whole_records(
     configs: Configs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

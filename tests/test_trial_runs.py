@@ -178,7 +178,7 @@ def test_a_time_limit_and_the_same_command_again(
     """Every job makes a round, writes its checkpoint and ends without a failure; byte for byte the same in the end."""
     batch, last = planned(tmp_path, minutes=1e-9, size=TRIALS)
     work(batch, monkeypatch)
-    assert "3 of 3 runs are unfinished; the same command goes on" in capsys.readouterr().out
+    assert "3 of 3 runs are unfinished; rerun the same command to resume" in capsys.readouterr().out
     assert Path(batch.receipt).read_text().splitlines() == [f"{'-' * 16} {run.record}" for run in batch.runs]
     assert not list(tmp_path.rglob("*.parquet"))
     assert list((tmp_path / "checkpoints").rglob("*.pt"))
@@ -223,7 +223,7 @@ def test_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
     with pytest.raises(SystemExit) as stop:
         main(command)
     assert stop.value.code == 75
-    assert "unfinished; the same command goes on: 1 of 2 trials are done" in capsys.readouterr().err
+    assert "time limit reached; rerun the same command to resume: 1 of 2 trials are done" in capsys.readouterr().err
     main(command)
     assert "numba kernels" in capsys.readouterr().out
     assert not list(tmp_path.rglob("*.pt"))

@@ -1,7 +1,7 @@
-"""The command line: a module for each command of `sketchbench`, and what they share.
+"""The command line: a module for each command of `sketchbench`, and their shared parts.
 
-All that the command line computes, and so every record, is of one arithmetic. It is held here, before any library that
-chooses its code when it is loaded.
+All commands, and so all records, use one arithmetic. It is fixed here, before any library that chooses its code when it
+is loaded.
 """
 
 from sketchbench.base import arithmetic

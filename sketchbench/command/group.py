@@ -1,4 +1,4 @@
-"""A group that imports a command when it is called, and wrong calls explained in one line."""
+"""A group that imports a command when called, and one-line explanations of wrong calls."""
 
 import gc
 import importlib
@@ -14,7 +14,7 @@ FOLDER = click.option(
     "--folder",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    is_eager=True,  # before --help, which may list what is in it
+    is_eager=True,  # before --help, which may list its content
     help="Your own folder of methods, data sets and networks.",
 )
 
@@ -45,13 +45,13 @@ class Lazy(click.Group):
         return module.command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the lines of help, without importing a command."""
+        """Write the lines of help without importing a command."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, line in self._help.items() if line])
 
 
 class OneOf(click.Choice[str]):
-    """A choice of words, which suggests one of them for a mistyped word."""
+    """A choice of words that suggests a word for a mistyped one."""
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
         return f"{value!r} is not one of {', '.join(self.choices)}{did_you_mean(value, self.choices)}"
@@ -61,7 +61,7 @@ class OneOf(click.Choice[str]):
 
 
 def explain(error: click.UsageError) -> str:
-    """A wrong call in one line: the mistake, the word that may have been meant, and the command that shows help."""
+    """Explain a wrong call in one line: the mistake, the closest word, and the command for help."""
     context = error.ctx
     if isinstance(error, click.NoSuchOption):
         options = [name for param in context.command.params for name in param.opts] if context else []
@@ -72,16 +72,16 @@ def explain(error: click.UsageError) -> str:
         mistake = f"{_name(error.param)}: {error.message}".rstrip(".")
     else:
         mistake = error.format_message().rstrip(".")
-    return f"{mistake}; {context.command_path if context else 'sketchbench'} --help tells more"
+    return f"{mistake}; {context.command_path if context else 'sketchbench'} --help shows the usage"
 
 
 def _name(param: click.Parameter) -> str:
-    """The name of an option as users type it, of an argument as help shows it."""
+    """The name of an option as typed, or of an argument as shown in help."""
     return max(param.opts, key=len) if isinstance(param, click.Option) else str(param.name).upper()
 
 
 def _suggestion(name: str, context: click.Context | None) -> str:
-    """`; did you mean ...?` of an unknown command, or nothing; an override alone is one of `run`."""
+    """Return `; did you mean ...?` for an unknown command, or ""; a bare override belongs to `run`."""
     if "=" in name:
         return f"; did you mean sketchbench run {name}?"
     group = context.command if context else None

@@ -1,4 +1,4 @@
-"""The end of a command line program: one line for each mistake that the user can mend, and a traceback for a bug.
+"""The end of a command line program: one line for each mistake of the user, and a traceback for a bug.
 
 @program
 def main(arguments: list[str] | None = None) -> None:
@@ -16,7 +16,7 @@ from sketchbench.base.errors import MISTAKES, FolderError, message, one_line
 from sketchbench.base.files import parse_json
 from sketchbench.command.extras import missing
 
-# Exit codes: of a wrong call, of SIGINT (128 + 2), and of sysexits.h EX_SOFTWARE, and EX_TEMPFAIL, which is no failure.
+# Exit codes: a wrong call, SIGINT (128 + 2), EX_SOFTWARE and EX_TEMPFAIL of sysexits.h; the last is no failure.
 USAGE, INTERRUPTED, BUG, UNFINISHED = 2, 130, 70, 75
 
 
@@ -27,20 +27,20 @@ class Main(Protocol):
 
 
 def program(main: Main) -> Main:
-    """Let a program end with one line on standard error and a non-zero exit code where it can't go on.
+    """End a program with one line on standard error and a non-zero exit code after an error.
 
     The codes: 1 for MISTAKES and too little memory, 2 for wrong options, 130 for an interruption, 70 for a bug, which
-    shows its traceback. A reader that closes the pipe ends it with 1 and without a word.
+    shows its traceback. A closed pipe ends the program silently with 1.
     """
 
     @functools.wraps(main)
     def running(arguments: list[str] | None = None) -> None:
         if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(errors="backslashreplace")  # labels have letters that some terminals lack
+            sys.stdout.reconfigure(errors="backslashreplace")  # some terminals lack letters of labels
         try:
             main(arguments)
             if sys.stdout:  # None where it was closed
-                sys.stdout.flush()  # a closed pipe shows here, and not when Python ends
+                sys.stdout.flush()  # reports a closed pipe here, not when Python ends
         except BrokenPipeError:
             sys.stdout = None
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -61,7 +61,7 @@ def program(main: Main) -> Main:
 
 
 def read_json_stdin(name: str) -> Any:
-    """The JSON on standard input. Raises ValueError where standard input is closed, empty, or no JSON."""
+    """Read JSON from standard input. Raises ValueError if it is closed, empty or malformed."""
     text = sys.stdin.read() if sys.stdin else ""
     if not text.strip():
         raise ValueError(f"{name} must come as JSON on standard input, which is empty")

@@ -1,4 +1,4 @@
-"""`sketchbench run task=moments sketch=srht b=32`: one task, here and now."""
+"""`sketchbench run task=moments sketch=srht b=32`: run one task."""
 
 import shutil
 import sys
@@ -18,7 +18,7 @@ from sketchbench.command.group import FOLDER, OneOf
 from sketchbench.command.program import UNFINISHED
 from sketchbench.kernels import NAMES
 from sketchbench.measure.column import CONTROLS
-from sketchbench.plan.inspection.check import Method, check_folder
+from sketchbench.plan.inspection.check import OwnMethod, check_folder
 from sketchbench.run import job, record
 from sketchbench.run.config import composition
 from sketchbench.run.config.composition import METHODS, PARTS
@@ -26,11 +26,11 @@ from sketchbench.run.config.overrides import product
 from sketchbench.run.execution import execute
 from sketchbench.run.signature import code_of, signature
 
-HIDDEN = {"minimum", "maximum", "skewness"}  # columns for which a terminal has no room
+HIDDEN = {"minimum", "maximum", "skewness"}  # columns left out in a terminal
 
 
 class RunCommand(click.Command):
-    """The command, whose help lists the groups with their options, and the default config."""
+    """A command whose help lists the groups, their options and the default config."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write(f"\n{list_options(composition.user_folder(ctx.params.get('folder') or ''))}\n")
@@ -43,19 +43,19 @@ class RunCommand(click.Command):
     "--result", type=click.Path(path_type=Path), metavar="FILE", help="Write a record (Parquet) to this file."
 )
 @click.option("--cfg", type=OneOf(["job"]), help="Print the composed config, and run nothing.")
-@click.option("-m", "--multirun", is_flag=True, help="Run every combination of values given as lists, b=16,32.")
+@click.option("-m", "--multirun", is_flag=True, help="Run every combination of listed values, b=16,32.")
 def command(
     overrides: Sequence[str], folder: Path | None, result: Path | None, cfg: str | None, multirun: bool
 ) -> None:
-    """Run one task on one method, and print the rows that it measured.
+    """Run one task on one method, and print the measured rows.
 
-    Overrides are Hydra's: GROUP=OPTION chooses a file of conf/GROUP, KEY=VALUE sets a value.
+    Overrides use Hydra's syntax: GROUP=OPTION chooses a file of conf/GROUP, KEY=VALUE sets a value.
 
     \b
     sketchbench run task=moments sketch=srht d=1000 b=50 'task.pairs=[random,flat]'
     sketchbench run --multirun sketch=srht,count_sketch b=16,32
     sketchbench run --cfg job task=tails sketch=sparse_embedding sketch.family.s=8
-    sketchbench run task=training task.minutes=9    9 minutes of it, exit code 75; the same command goes on
+    sketchbench run task=training task.minutes=9    stops after 9 minutes with exit code 75; rerun to resume
     """
     if multirun and result:
         raise click.UsageError("--result names one record; leave it or --multirun out")
@@ -80,7 +80,7 @@ def command(
             print(", ".join([*facts, f"{config['kernels']} kernels"]))
             print(format_rows(rows), flush=True)
     except Unfinished as left:
-        print(f"sketchbench: unfinished; the same command goes on: {left}", file=sys.stderr)
+        print(f"sketchbench: time limit reached; rerun the same command to resume: {left}", file=sys.stderr)
         sys.exit(UNFINISHED)
     except (Exception, SystemExit) as error:
         if line := blame(error, own):
@@ -89,7 +89,7 @@ def command(
 
 
 def list_options(folder: Path | None) -> str:
-    """The groups with their options, and the default config."""
+    """List the groups, their options and the default config."""
     lines = ["Groups and their options:"]
     for group in ("task", *METHODS, *PARTS, "scale"):
         places = [CONF / group] + ([folder / group] if folder else [])
@@ -106,7 +106,7 @@ def list_options(folder: Path | None) -> str:
 
 
 def format_rows(rows: Sequence[Mapping[str, Any]], limit: int = 40) -> str:
-    """Rows as a short table: the columns that have values, numbers to four digits."""
+    """Format rows as a short table of the columns with values; numbers have four digits."""
     filled = (name for row in rows[:limit] for name, value in row.items() if value is not None)
     names = [name for name in dict.fromkeys(filled) if name not in HIDDEN]
     cells = [names] + [[_cell(row.get(name)) for name in names] for row in rows[:limit]]
@@ -122,21 +122,21 @@ def _cell(value: Any) -> str:
 
 
 def check_methods(folder: Path, overrides: Sequence[str]) -> None:
-    """Check the names in a user's folder, and the method that the overrides choose. Raises FolderError for mistakes."""
+    """Check the names in a user's folder, and the chosen method. Raises FolderError for mistakes."""
     chosen = (override.partition("=")[::2] for override in overrides)
     groups = ((key.partition("@")[0], name) for key, name in chosen)
-    methods = [Method(kind, name) for kind, name in groups if kind in (*METHODS, *PARTS)]
+    methods = [OwnMethod(kind, name) for kind, name in groups if kind in (*METHODS, *PARTS)]
     own = [method for method in methods if method.path(folder).is_file()]
     parameters = [text for text in overrides if text.lstrip("+~").startswith(tuple(f"{m.kind}." for m in own))]
     check_folder(folder, only=own, overrides=parameters)
 
 
 def run_config(config: dict[str, Any], result: Path | None, folder: Path | None) -> Sequence[Mapping[str, Any]]:
-    """Run a config, and write its record where `result` names a file; returns its rows.
+    """Run a config, write its record to `result` if given, and return its rows.
 
     A config with a time limit and no folder of checkpoints gets a folder named by its signature, removed at the end.
 
-    Raises Unfinished where it has come to its time limit.
+    Raises Unfinished at the time limit.
     """
     own = Path("results", "checkpoints", signature(config, folder))
     minutes = config["task"]["minutes"] if can_resume(config) else None

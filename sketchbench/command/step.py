@@ -1,6 +1,6 @@
-"""`sketchbench step`: the steps of the workflow, which Snakemake's rules and the Makefile call.
+"""`sketchbench step`: the steps of the workflow, called by Snakemake's rules and the Makefile.
 
-Each imports what it needs when it is called, since a step of the workflow starts as often as a file is made.
+Each step imports its modules when called, since a step starts once a file.
 """
 
 import logging
@@ -21,12 +21,12 @@ from sketchbench.run.config.schema import SCALES
 log = logging.getLogger(__name__)
 FILE = click.Path(path_type=Path)
 TABLES = click.argument("tables", type=FILE, nargs=-1, required=True)
-CODE = click.option("--code", default="", help="The digest of the code that was planned; any other is refused.")
+CODE = click.option("--code", default="", help="The digest of the planned code; any other is rejected.")
 SCALE = click.option("--scale", type=OneOf(SCALES), default="quick", help="The scale of the tables (quick).")
 
 
 def check_report(path: Path) -> Path:
-    """Check that a report can be written here: a file that is there must have a seal that names it."""
+    """Check that a report can be written here: a file that existing report must have a seal that names it."""
     check_writable(path, lambda place: seal.read(place).files[place.name])
     return path
 
@@ -43,7 +43,7 @@ def command() -> None:
 
 
 def yaml_files(place: Path) -> list[Path]:
-    """The YAML files of a folder, or a single one; FileNotFoundError where there are none."""
+    """List the YAML files of a folder, or a single file; FileNotFoundError if there are none."""
     files = [place] if place.is_file() else sorted(place.rglob("*.yaml"))
     if not files:
         raise FileNotFoundError(f"{place} has no YAML files in it; name a folder such as conf/claim")
@@ -51,13 +51,13 @@ def yaml_files(place: Path) -> list[Path]:
 
 
 @command.command("job")
-@click.option("--receipt", required=True, type=FILE, help="The file to write when all records are there.")
-@click.option("--folder", type=FILE, help="A user's folder with modules of their own.")
+@click.option("--receipt", required=True, type=FILE, help="The file to write when all records exist.")
+@click.option("--folder", type=FILE, help="A user's folder with modules.")
 def do_job(receipt: Path, folder: Path | None) -> None:
-    """Do the planned runs of a batch, which comes as JSON on standard input, and write their records.
+    """Do the planned runs of a batch, read as JSON from standard input, and write their records.
 
-    Records that exist are kept. A run that has reached its time limit is no failure: its checkpoint is kept, the
-    receipt says that it is unfinished, and the same run goes on.
+    Existing records are kept. A run at its time limit is no failure: its checkpoint is kept, the receipt marks it as
+    unfinished, and it can resume.
     """
     from sketchbench.plan.batch import RECEIPT, receipt_text
     from sketchbench.run.job import run_batch, start_logging
@@ -77,7 +77,9 @@ def do_job(receipt: Path, folder: Path | None) -> None:
     if done.failed:
         sys.exit("\n".join(f"sketchbench: error: {line}" for line in done.failed))
     if done.unfinished:
-        print(f"{len(done.unfinished)} of {len(batch)} runs are unfinished; the same command goes on", flush=True)
+        print(
+            f"{len(done.unfinished)} of {len(batch)} runs are unfinished; rerun the same command to resume", flush=True
+        )
     signatures = {entry["record"]: entry["signature"] for entry in batch}
     write_text(receipt, receipt_text(signatures, done.unfinished))
 
@@ -204,12 +206,12 @@ def join_frontier(tables: Sequence[Path], scale: str, csv: Path, code: str) -> N
 
 
 @command.command("benchmarks")
-@click.option("--json", "report", required=True, type=FILE, help="What pytest-benchmark reports of tests/benchmark.")
+@click.option("--json", "report", required=True, type=FILE, help="The report of pytest-benchmark on tests/benchmark.")
 @CSV
 @SVG
 @PNG
 def make_benchmarks(report: Path, csv: Path, svg: Path, png: Path) -> None:
-    """Make a table of what pytest-benchmark reports, and a figure of the table."""
+    """Make a table of pytest-benchmark's report, and a figure of the table."""
     from sketchbench.report.figure.benchmarks import figure_of
     from sketchbench.report.table.benchmarks import table_of
 

@@ -1,4 +1,4 @@
-"""Planned runs, the batches in which processes do them, and the receipts of batches."""
+"""Planned runs, their batches (one process each), and the receipts of batches."""
 
 import itertools
 import json
@@ -16,8 +16,8 @@ from sketchbench.plan.cost import Cost
 from sketchbench.report.seal import digest
 from sketchbench.run.signature import targets
 
-LEAST = 30.0  # seconds of runs that are worth a process of their own
-UNFINISHED = "-" * 16  # in a receipt, in the place of a signature
+LEAST = 30.0  # seconds of runs that justify a process
+UNFINISHED = "-" * 16  # replaces a signature in a receipt
 RECEIPT = re.compile(r"(([0-9a-f]{16}|-{16}) .+\n)+")
 
 
@@ -27,11 +27,11 @@ class Run:
 
     Attributes:
         name: within the study: `srht/d640-b64`.
-        config: resolved; that of a trial has the number `trial`.
+        config: resolved; a trial's has the number `trial`.
         columns: the values that identify the run in tables.
         record: the path of its record.
-        cost: the mean cost of a run of the study at this scale; None for a study that was never measured.
-        trials: a run for each trial, where the run joins their records.
+        cost: the mean cost of a run of the study at this scale; None if the study is unmeasured.
+        trials: a run for each trial, if the run joins their records.
         minutes, checkpoints: the time limit and the folder of checkpoints; None for none.
     """
 
@@ -48,23 +48,23 @@ class Run:
 
     @property
     def needs_folder(self) -> bool:
-        """Whether it runs code of the user's own folder."""
+        """Whether the run uses code of the user's folder."""
         return any(not target.startswith("sketchbench.") for target in targets(self.config))
 
     @property
     def checkpoints_name(self) -> str:
-        """The name of its folder of checkpoints: its signature, or that of its first trial, which further trials leave
-        as it is."""
+        """The name of the folder of checkpoints: the signature of the run or of its first trial, which stays the same
+        when trials are added."""
         return (self.trials or (self,))[0].signature
 
     @property
     def seconds(self) -> float | None:
-        """Seconds of a processor core, on average; None for a run that was never measured. Joining trials takes 0."""
+        """Mean seconds on one core; None for an unmeasured run. Joining trials takes 0."""
         return 0.0 if self.trials else self.cost.seconds if self.cost else None
 
     @property
     def entry(self) -> dict[str, Any]:
-        """The description of the run for the job that does it."""
+        """The description of the run for its job."""
         config = with_time_limit(self.config, self.minutes, self.checkpoints)
         entry = {"name": self.name, "record": self.record, "signature": self.signature, "config": config}
         own = [{"trial": one.config["trial"], "record": one.record, "signature": one.signature} for one in self.trials]
@@ -73,10 +73,10 @@ class Run:
 
 @dataclass(frozen=True)
 class Batch:
-    """Runs, at least one, that one process does one after the other.
+    """One or more runs that a process does in turn.
 
-    Its receipt, written after all of their records, is the file that Snakemake sees. A batch that begins again skips
-    the runs with records. It `needs` the receipts of the batches of trials that its runs join."""
+    Snakemake sees its receipt, which is written after all records. A restarted batch skips runs with records. A batch
+    `needs` the receipts of the batches whose trials its runs join."""
 
     receipt: str
     runs: Sequence[Run]
@@ -84,30 +84,30 @@ class Batch:
 
     @property
     def needs_folder(self) -> bool:
-        """Whether it runs code of the user's own folder."""
+        """Whether a run uses code of the user's folder."""
         return any(run.needs_folder for run in self.runs)
 
     @property
     def seconds(self) -> float | None:
-        """Seconds of a processor core, on average; None where one of its runs was never measured."""
+        """Mean seconds on one core; None if one of the runs is unmeasured."""
         seconds = [run.seconds for run in self.runs if run.seconds is not None]
         return sum(seconds) if len(seconds) == len(self.runs) else None
 
     @property
     def mebibytes(self) -> int | None:
-        """The highest memory of any of its runs, in MiB; None where one of them was never measured."""
+        """The peak memory of any run in MiB; None if one of the runs is unmeasured."""
         peaks = [run.cost.mebibytes for run in self.runs if run.cost]
         return max(peaks) if len(peaks) == len(self.runs) else None
 
     @property
     def title(self) -> str:
-        """The names of its runs; the first and the last of three and more."""
+        """The names of the runs; the first and last of three or more."""
         names = [run.name for run in self.runs]
         return ", ".join(names) if len(names) < 3 else f"{names[0]} … {names[-1]} ({len(names)} runs)"
 
     @property
     def description(self) -> str:
-        """The path of the file that describes its runs to the job, beside the receipt."""
+        """The path of the file, beside the receipt, that describes the runs to the job."""
         return str(Path(self.receipt).with_suffix(".json"))
 
     @property
@@ -117,14 +117,14 @@ class Batch:
 
     @property
     def signatures(self) -> str:
-        """The SHA-256 of its receipt, which changes with the list of its runs and with the signature of any of them."""
+        """The SHA-256 of the receipt, which changes with the list of runs and with each signature."""
         return digest(receipt_text({run.record: run.signature for run in self.runs}))
 
     def check(self) -> list[str]:
-        """Withdraw the receipt, unless all records are there, whole and as planned.
+        """Remove the receipt unless all records exist, whole and as planned.
 
-        Snakemake sees files, not contents: a truncated or edited record would count as done. Damaged records and
-        receipts are renamed. Returns a line for each; raises FileError where one can't be renamed.
+        Snakemake sees files, not contents: to it a truncated or edited record is done. Damaged records and receipts are
+        renamed. Returns a line for each; raises FileError if one can't be renamed.
         """
         from sketchbench.run import record  # a quarter of a second that a list of runs does without
 
@@ -153,22 +153,22 @@ class Batch:
 
 
 def receipt_text(signatures: Mapping[str, str], unfinished: Container[str] = ()) -> str:
-    """The content of a receipt: a line for each record with its signature, by path, or dashes if it is unfinished."""
+    """The content of a receipt: one line a record, with its signature, or dashes if it is unfinished, and its path."""
     lines = (f"{UNFINISHED if path in unfinished else signature} {path}\n" for path, signature in signatures.items())
     return "".join(lines)
 
 
 def unfinished_records(receipt: str) -> list[str]:
-    """The paths of unfinished records, by the content of a receipt."""
+    """The paths of unfinished records in the content of a receipt."""
     return [line.partition(" ")[2] for line in receipt.splitlines() if line.startswith(UNFINISHED)]
 
 
 def batches(folder: str, runs: Sequence[Run], size: int) -> list[Batch]:
-    """Batches of at most `size` runs, of about equal numbers, with receipts in a folder; runs of a user's code have
-    batches of their own.
+    """Return batches of at most `size` runs, of similar numbers, with receipts in a folder; a user's code has separate
+    batches.
 
-    Neighbours in the order of names take about the same time, so they go to different batches. Trials come after the
-    other runs, first all trials 0, then all trials 1; the last batches join them.
+    Runs that are neighbours by name take similar times, and go to different batches. Trials follow the other runs: all
+    trials 0, then all trials 1, ...; the last batches join them.
     """
     joining = [run for run in runs if run.trials]
     by_number = itertools.zip_longest(*(run.trials for run in joining))
@@ -180,8 +180,8 @@ def batches(folder: str, runs: Sequence[Run], size: int) -> list[Batch]:
 
 
 def packed(folder: str, studies: Sequence[Sequence[Run]], seconds: float) -> list[Batch]:
-    """Batches of whole studies, whose runs take about `seconds`, later ones less; the runs of each study were
-    measured. The first batch has the shortest studies, of `LEAST` seconds in all, if that leaves others."""
+    """Return batches of whole, measured studies that take about `seconds`; later batches take less. The first batch
+    has the shortest studies, `LEAST` seconds in all, if others remain."""
     lengths = {place: sum(run.seconds or 0.0 for run in runs) for place, runs in enumerate(studies)}
     shortest = sorted(lengths, key=lambda place: lengths[place])
     sums = itertools.accumulate(lengths[place] for place in shortest)
@@ -199,8 +199,8 @@ def packed(folder: str, studies: Sequence[Sequence[Run]], seconds: float) -> lis
 
 
 def _rooms(left: float, most: float) -> Iterator[float]:
-    """The seconds of processes that share so many: each takes a third of what is left, so that they end together on a
-    few processor cores; at least `LEAST` seconds, and at most `most`."""
+    """Yield the seconds of each process: a third of the rest, so that all end together on a few cores; from `LEAST` to
+    `most` seconds."""
     while True:
         room = min(max(left / 3, LEAST), most)
         yield room
@@ -210,7 +210,7 @@ def _rooms(left: float, most: float) -> Iterator[float]:
 
 
 def _divided(folder: str, runs: Sequence[Run], size: int, before: int = 0) -> list[Batch]:
-    """Batches whose numbers begin after `before`."""
+    """Return batches with numbers after `before`."""
     groups: list[list[Run]] = []
     for own in (False, True):
         chosen = [run for run in runs if run.needs_folder == own]

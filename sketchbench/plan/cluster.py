@@ -1,8 +1,8 @@
-"""Jobs of a cluster: the batches that share one, and the time and memory that a job asks for.
+"""Jobs of a cluster: the batches that share a job, and the time and memory of its request.
 
-A job waits in a queue, and starts Python and Snakemake twice before it computes, for some 10 seconds. So Snakemake puts
-short work together, by its groups: a short study as a whole with its table, or a short batch of a longer study. Each
-element of SLURM's arrays would start as much as a job does, with the time and memory of the first.
+A job waits in a queue, and starts Python and Snakemake twice, in about 10 seconds. Snakemake's groups therefore combine
+short work: a short study with its table, or a short batch of a longer study. An element of a SLURM array starts as much
+as a job does, with the time and memory of the first element.
 """
 
 import math
@@ -12,14 +12,14 @@ from sketchbench.plan.batch import Batch
 
 SHORT, TABLES, LAST = "short", "tables", "last"  # groups: short work, tables of longer studies, figures and claims
 LIMIT = 600.0  # seconds of short work
-START = 4.0  # seconds that a table, or the process of a batch, takes beside its runs
-HEADROOM = 3.0  # by how much a machine may be slower than the one that run times were measured on
-SPARE = 512  # mebibytes beside those measured: other libraries, an allocator that keeps more
-UNKNOWN = (300.0, 2000)  # seconds and mebibytes of a batch that was never measured
+START = 4.0  # seconds of a table, and of a batch's process without its runs
+HEADROOM = 3.0  # a machine may be this many times slower than the measured machine
+SPARE = 512  # additional mebibytes: other libraries, an allocator that keeps more
+UNKNOWN = (300.0, 2000)  # seconds and mebibytes of an unmeasured batch
 
 
 def group_of_batch(batch: Batch) -> str | None:
-    """The group of a batch; None for a job of its own."""
+    """The group of a batch; None for a separate job."""
     return SHORT if _seconds(batch) <= LIMIT else None
 
 
@@ -29,12 +29,12 @@ def group_of_table(batches: Iterable[Batch]) -> str:
 
 
 def minutes(batch: Batch, attempt: int) -> int:
-    """The run time to ask for: at the first attempt with headroom, at each further one twice that of the last."""
+    """The requested run time, with headroom; each further attempt doubles it."""
     return math.ceil(HEADROOM * _seconds(batch) / 60) * 2 ** (attempt - 1)
 
 
 def megabytes(batch: Batch, attempt: int) -> int:
-    """The memory to ask for: at the first attempt half as much again, at each further one twice that of the last."""
+    """The requested memory: 1.5 times the measured memory plus `SPARE`; each further attempt doubles it."""
     measured = UNKNOWN[1] if batch.mebibytes is None else batch.mebibytes
     return math.ceil(1.5 * measured + SPARE) * 2 ** (attempt - 1)
 

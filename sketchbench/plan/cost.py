@@ -1,7 +1,7 @@
-"""The costs of runs, as records of earlier runs measured them.
+"""The costs of runs, measured by earlier runs.
 
-conf/costs.csv has a row for each study at each scale. The order of batches, what jobs ask of a cluster and estimates of
-time follow from it; no result does.
+conf/costs.csv has a row for each study and scale. It determines the order of batches, the requests of a cluster's jobs
+and the estimates of time; no result depends on it.
 """
 
 import csv
@@ -19,13 +19,13 @@ COLUMNS = ("scale", "study", "runs", "seconds", "longest", "mebibytes")
 
 
 class CostError(ValueError):
-    """A damaged file of costs, or records without costs; the message is for the user."""
+    """A damaged file of costs, or records without costs; the message is for users."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of a run of a study: mean and maximum of the seconds of a processor core, the highest resident memory
-    of a process in MiB, and the number of runs that were measured."""
+    """The cost of a run of a study: mean and maximum of the seconds on one core, peak resident memory of a process in
+    MiB, and the number of measured runs."""
 
     seconds: float
     longest: float
@@ -34,14 +34,14 @@ class Cost:
 
 
 class Key(NamedTuple):
-    """The study, at a scale, that a cost belongs to."""
+    """The scale and the study of a cost."""
 
     scale: str
     study: str
 
 
 def read(path: Path = FILE) -> dict[Key, Cost]:
-    """The costs by scale and study; CostError, in one line, for a file that is missing or of another form."""
+    """Return the costs by scale and study; CostError, in one line, for a missing or malformed file."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
             reader = csv.DictReader(file)
@@ -60,8 +60,8 @@ def _cost(row: dict[str, str]) -> Cost:
 
 
 def measured(folder: Path) -> dict[str, Cost]:
-    """The costs by study, from the records in a folder such as results/quick, other than damaged records and records
-    without these numbers."""
+    """Return the costs by study from the records in a folder such as results/quick. Damaged records, and records
+    without costs, are skipped."""
     from sketchbench.run import record  # a quarter of a second that a plan does without
 
     measurements: dict[str, list[tuple[float, int]]] = defaultdict(list)
@@ -80,7 +80,7 @@ def measured(folder: Path) -> dict[str, Cost]:
 
 
 def text(costs: dict[Key, Cost]) -> str:
-    """The content of a file of costs; seconds have two digits, so that the same machine gives nearly the same file."""
+    """The content of a file of costs; seconds have two digits, so that repeated measurements agree nearly."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -90,7 +90,7 @@ def text(costs: dict[Key, Cost]) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """A duration in words: in seconds, from two minutes on in minutes, from two hours on in hours."""
+    """Return a duration in words: in seconds, from 2 minutes in minutes, from 2 hours in hours."""
     for unit, size in (("hours", 3600), ("minutes", 60)):
         if seconds >= 2 * size:
             return f"{seconds / size:.3g} {unit}"

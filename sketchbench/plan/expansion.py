@@ -14,7 +14,7 @@ from sketchbench.plan.selection import Selection
 from sketchbench.report.inputs import records_inputs
 from sketchbench.report.standing import RunTable
 from sketchbench.run.config.composition import Composer
-from sketchbench.run.config.study import NO_METHOD, TRIALS, Point, Study
+from sketchbench.run.config.study import NO_METHOD, TRIALS, Study, StudyPoint
 from sketchbench.run.digest import CodeDigest
 from sketchbench.run.execution import check_sizes
 from sketchbench.run.signature import signature
@@ -23,7 +23,7 @@ from sketchbench.sketch.family import SizeError
 
 @dataclass(frozen=True)
 class Expansion:
-    """Adds studies to a plan: their runs, or the reasons why they have none."""
+    """Adds studies to a plan: their runs, or the reasons for having none."""
 
     plan: Plan
     user: Path | None  # the user's own folder
@@ -32,7 +32,7 @@ class Expansion:
     together: int  # the largest number of runs in a process, for a study without a number of its own
     selection: Selection
     costs: Mapping[cost.Key, cost.Cost]
-    minutes: float | None = None  # the time limit of runs that can stop and go on
+    minutes: float | None = None  # the time limit of runs that can resume
 
     def add(self, study: Study) -> None:
         """Plan all runs of a chosen study."""
@@ -42,14 +42,14 @@ class Expansion:
             self._make(study, runs)
 
     def keep(self, study: Study, table: RunTable | None) -> None:
-        """Let the table of a study that was not chosen stay, and compare it with the plan; without a table, note the
-        effort. A study that is `always` is left to `add_always`."""
+        """Keep the table of a study that is not chosen, and compare it with the plan; without a table, note the effort.
+        `add_always` handles a study that is `always`."""
         if self._is_left_out(study, self.plan.besides) or study.always:
             return
         runs, skipped = self._expanded(study)
         if table:
             self._stand(study, table, runs)
-            reason = "the table that is there was made without it; run the study again"
+            reason = "the existing table was made without it; run the study again"
             new = sorted(_methods(runs) - table.made_of.keys())
             self.plan.skipped += [*skipped, *(Skipped(study.name, method, reason) for method in new)]
             return
@@ -59,8 +59,8 @@ class Expansion:
             self.plan.besides.append(Skipped(study.name, "all runs", reason))
 
     def add_always(self, study: Study, table: RunTable | None) -> None:
-        """Plan a study that is `always` and was not chosen: on its controls, and on the methods of the plan, of the
-        tables that stay and of its own table. If its table has all of them as the plan would make it, it stays."""
+        """Plan a study that is `always` and not chosen: on its controls, and on the methods of the plan, of the kept
+        tables and of its own table. An up-to-date table with all of these methods is kept."""
         if self.selection.left_out(study):
             return
         runs, skipped = self._expanded(study)
@@ -81,7 +81,7 @@ class Expansion:
             self._make(study, [run for run in runs if run.columns[Column.METHOD] in wanted])
 
     def _is_left_out(self, study: Study, skipped: list[Skipped]) -> bool:
-        """Whether a study has no runs at all; if so, add the reason to `skipped`."""
+        """Return whether a study has no runs; if so, add the reason to `skipped`."""
         reason = self.selection.left_out(study)
         if self.plan.scale not in study.scales:
             reason = f"it is for the scales {', '.join(study.scales)} only"
@@ -95,7 +95,7 @@ class Expansion:
         self.plan.runs[study.name] = {run.name: run for run in runs}
 
     def _settings(self, study: Study) -> dict[str, str]:
-        """The settings of the records of a study, as the seal of its table has them."""
+        """The settings of a study's records, in the form of the seal of its table."""
         return {**self.plan.settings, "seed": str(self.plan.seed + study.seed)}
 
     def _stand(self, study: Study, table: RunTable, runs: Sequence[Run]) -> None:
@@ -106,7 +106,7 @@ class Expansion:
             self.plan.efforts[study.name] = self._effort(study, runs)
 
     def _effort(self, study: Study, runs: Sequence[Run]) -> str:
-        """The number of runs, and their time on a processor core, in words."""
+        """The number of runs and their time on one core, in words."""
         count = sum(len(run.trials) or 1 for run in runs)
         if study.long:
             return f"{count} runs, {study.long.hours:g} hours of one processor core ({study.long.measured}), or a GPU"
@@ -115,7 +115,7 @@ class Expansion:
         return f"{count} runs, never measured"
 
     def _expanded(self, study: Study) -> tuple[list[Run], list[Skipped]]:
-        """The runs of a study in the order of their names, and its combinations without a run. Points that differ in a
+        """Return the runs of a study, sorted by name, and its combinations without a run. Points that differ only in a
         size that the method fixes are one run."""
         runs: dict[str, Run] = {}
         skipped: list[Skipped] = []
@@ -135,9 +135,9 @@ class Expansion:
         return [runs[name] for name in sorted(runs)], skipped
 
     def _impossible(self, study: Study, run: Run) -> str:
-        """The reason why a combination has no run; "" where it has one."""
+        """The reason why a combination has no run; "" if it has one."""
         if run.config["task"].get("trials") == 0:
-            return f"conf/study/{study.name}.yaml wants no trials of it at this scale"
+            return f"conf/study/{study.name}.yaml sets no trials for it at this scale"
         try:
             check_sizes(run.config)
         except SizeError as error:
@@ -146,9 +146,9 @@ class Expansion:
             raise ConfigError(f"study {study.name}: {run.name}: {blame(error, self.user) or error}") from None
         return ""
 
-    def _run(self, study: Study, method: str, point: Point) -> Run:
-        """A run with its trials, where these are runs, with its time limit, and with a folder of checkpoints where it
-        has trials or a limit."""
+    def _run(self, study: Study, method: str, point: StudyPoint) -> Run:
+        """Return a run with its trials, if these are runs, with its time limit, and, given either, with a folder of
+        checkpoints."""
         chosen = [f"{study.kind}={method}"] if study.kind else []
         overrides = (f"task={study.task}", f"scale={self.plan.scale}", *chosen, *point.overrides)
         values = {"kernels": self.plan.kernels, "seed": self.plan.seed + study.seed, **point.values}
@@ -163,8 +163,8 @@ class Expansion:
         count = config["task"].get("trials") if study.trial_runs else 0
         if study.trial_runs and not (can_resume(config) and isinstance(count, int)):
             raise ConfigError(
-                f"conf/study/{study.name}.yaml: trials: those of the task {study.task} can't be runs of their own;"
-                f" leave it out, and say {TRIALS} under `set`"
+                f"conf/study/{study.name}.yaml: trials: the task {study.task} has no trials that can be separate runs;"
+                f" leave it out, and set {TRIALS} under `set`"
             )
         configs = {name: config} | {f"{name}/trial{number}": {**config, "trial": number} for number in range(count)}
         run, *trials = (
@@ -183,5 +183,5 @@ def _methods(runs: Iterable[Run]) -> set[str]:
 
 
 def _made_of(runs: Iterable[Run]) -> dict[str, str]:
-    """The records that a table of these runs would be made of."""
+    """The records of a table of these runs."""
     return records_inputs([{"signature": run.signature, "columns": run.columns} for run in runs])

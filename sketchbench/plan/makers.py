@@ -1,7 +1,7 @@
-"""The code that makes the reports of a plan: digests that its jobs are handed.
+"""The digests of the code that makes the reports of a plan.
 
-Jobs on other machines read the plan again, perhaps by code that was edited since; so they read the digests from a file,
-which the main process wrote.
+Jobs on other machines plan again, perhaps with edited code; so the main process writes the digests to a file, and jobs
+read it.
 """
 
 import json
@@ -16,13 +16,14 @@ from sketchbench.report.figure.catalogue import Entry, available
 from sketchbench.report.inputs import CODE
 from sketchbench.report.seal import SealError
 
-FIGURE = "figure "  # before its name, the key of a figure among the digests
+FIGURE = "figure "  # the prefix of a figure's name in the keys of digests
 
 
 def find_codes(plan: Plan, catalogue: Mapping[str, Entry]) -> dict[str, str]:
-    """The digest of the code of each kind of report, and of each figure that a plan makes, with its entry in the
-    catalogue: of the tables that it makes, perhaps beside others that it would make the same; and of these others alone
-    where the figure that is there is of other code."""
+    """Return the digest of the code of each kind of report, and of each figure that a plan draws.
+
+    A plan draws the figures of its own tables. It draws figures of kept, up-to-date tables only if other code drew the
+    existing figure."""
     kinds = {kind: codes.code_of(kind) for kind in codes.MAKERS}
     drawn = {name: catalogue[name].digest(codes.DIGEST) for name in available(catalogue, plan.up_to_date_tables)}
     changed = available(catalogue, plan.up_to_date_tables, changed=plan.runs)
@@ -40,7 +41,7 @@ def figures(keys: Iterable[str]) -> list[str]:
 
 
 def _is_of_other_code(svg: Path, code: str) -> bool:
-    """Whether a figure is there, and its seal does not say that it is of this code."""
+    """Return whether a figure exists and its seal does not name this code."""
     try:
         return svg.is_file() and seal.read(svg).made_of.get(CODE) != code
     except SealError:
@@ -53,7 +54,7 @@ def codes_file(places: Places) -> Path:
 
 
 def planned_codes(places: Places) -> dict[str, str]:
-    """What the main process wrote of `find_codes`. Raises FileError where it can't be read."""
+    """Read the digests that the main process wrote. Raises FileError if they can't be read."""
     path = codes_file(places)
     try:
         return dict(json.loads(path.read_text(encoding="utf-8")))

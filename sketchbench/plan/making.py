@@ -1,7 +1,7 @@
-"""From settings to a plan: the runs, their resolved configs, and the digest of the code of each.
+"""From settings to a plan: the runs, their resolved configs and their signatures.
 
-`sketchbench plan --runs` lists the runs. The outcome of a run is decided by its config and by the digest of its code;
-the two make its signature. Snakemake runs it again when its signature changes, and tables refuse a record with another.
+`sketchbench plan --runs` lists the runs. A run's config and the digest of its code determine its outcome, and make its
+signature. Snakemake repeats a run when its signature changes; tables reject a record with another signature.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,7 +29,7 @@ FindTables = Callable[[Places, str], Mapping[str, RunTable]]
 
 
 def settings_with(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The workflow's settings (conf/workflow.yaml), overridden by the options of a command that are not None; raises as
+    """Return the workflow's settings (conf/workflow.yaml), overridden by the options that are not None; raises as
     `check_settings`."""
     settings = load(CONF / "workflow.yaml")
     validate(settings, "workflow", "conf/workflow.yaml")
@@ -39,16 +39,16 @@ def settings_with(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_settings(settings: Mapping[str, Any]) -> None:
-    """Raise SchemaError or ConfigError for a setting of the workflow that is unknown, or that needs another one."""
-    load(CONF / "workflow.yaml")  # refuses a key that is there twice, of which Snakemake takes the last one
+    """Raise SchemaError or ConfigError for an unknown setting, and for a setting that needs another."""
+    load(CONF / "workflow.yaml")  # rejects a duplicate key; Snakemake takes the last
     validate(settings, "workflow", "settings")
     if settings["only"] and not settings["folder"]:
         raise ConfigError("--only mine needs --folder DIR, the folder of your own methods")
 
 
 def check_kernels(name: str, elsewhere: bool) -> None:
-    """Check the setting `kernels`: ConfigError for `auto` if jobs run `elsewhere`, on other machines than this one, and
-    RuntimeError for kernels that this machine can't run if jobs run here."""
+    """Check the setting `kernels`: ConfigError for `auto` if jobs run `elsewhere`, on other machines; RuntimeError for
+    kernels that this machine lacks if jobs run here."""
     if not elsewhere:
         kernels.usable(name)
     elif name == "auto":

@@ -16,11 +16,11 @@ from sketchbench.plan.selection import Places
 from sketchbench.report import standing
 from sketchbench.report.standing import RunTable
 
-PROCESSES = 2  # that all studies share: more would start Python and load kernels for longer than they compute
-RUNS = 32  # of a longer study that share a process, at most
-SHORT = 100.0  # seconds up to which a study is short
-PROCESS = 240.0  # seconds of the short studies that share a process, at most
-UNMEASURED = 1e9  # the priority of a batch that was never measured, more than the seconds of any
+PROCESSES = 2  # of all studies: more would spend longer on starting Python than on computing
+RUNS = 32  # maximum number of runs of a longer study in a process
+SHORT = 100.0  # maximum seconds of a short study
+PROCESS = 240.0  # maximum seconds of a process of short studies
+UNMEASURED = 1e9  # the priority of an unmeasured batch, above the seconds of any
 Sharing = Literal["all", "short", ""]  # which studies share processes; "" for none
 
 
@@ -34,21 +34,21 @@ class Skipped(NamedTuple):
 
 @dataclass
 class Plan:
-    """All runs of the chosen studies, and the combinations left out.
+    """All runs of the chosen studies, and the skipped combinations.
 
     Attributes:
-        whole: whether all methods run, and not a user's own beside a few others.
+        whole: whether all methods run; else only a user's methods with a few reference methods.
         all_studies: the names of all studies, chosen or not.
-        sharing: which studies share processes: all of them a few, or the short ones.
+        sharing: the studies that share processes: all, or the short ones.
         reuse_trials_only: whether no trial is run, and records are joined from the existing trials.
         together: the largest number of runs in a process, by study.
         own: the names of the user's own methods by kind.
         kinds: the kind of the methods that a study compares, by study; "" for a study without methods.
         runs: by study and name.
-        standing: the tables of studies that were not chosen, which stay as they are.
-        older: of these, the methods whose rows are not of this plan, by study and reason.
-        besides: studies that were not chosen, and are not for this scale or too long to be run unasked.
-        efforts: runs and hours that a study would take, in words, by study without an up-to-date table.
+        standing: the kept tables of studies that are not chosen.
+        older: the methods whose rows in a kept table are outdated, by study and reason.
+        besides: studies that are not chosen, and not for this scale or too long to run unasked.
+        efforts: runs and hours of each study without an up-to-date table, in words.
     """
 
     scale: str
@@ -71,17 +71,17 @@ class Plan:
 
     @property
     def tables(self) -> list[str]:
-        """The studies whose tables are judged: the plan makes the table, or it stays."""
+        """The studies whose tables are judged: those that the plan makes or keeps."""
         return sorted([*self.runs, *self.standing])
 
     @property
     def up_to_date_tables(self) -> list[str]:
-        """The studies whose tables are wholly of this plan."""
+        """The studies whose tables are up to date."""
         return [study for study in self.tables if study not in self.older]
 
     @property
     def settings(self) -> dict[str, str]:
-        """The settings of its records, as seals of tables have them."""
+        """The settings of the records, in the form of the seals of tables."""
         return {"seed": str(self.seed), "kernels": recorded_name(self.kernels)}
 
     @property
@@ -91,12 +91,12 @@ class Plan:
 
     @property
     def units(self) -> list[Run]:
-        """The runs that compute: all runs, with trials in the place of each run that joins them."""
+        """The runs that compute: all runs, with its trials in place of a run that joins trials."""
         return [unit for run in self.all_runs for unit in run.trials or (run,)]
 
     @functools.cached_property
     def shared(self) -> list[str]:
-        """The studies that share processes; of short ones those without a user's own code, which may fail."""
+        """The studies that share processes; a short study with a user's code, which may fail, shares none."""
         if self.sharing == "short":
             return [study for study, runs in self.runs.items() if _is_short(list(runs.values()))]
         return list(self.runs) if self.sharing else []
@@ -118,7 +118,7 @@ class Plan:
 
     @property
     def apart(self) -> list[str]:
-        """The studies that have processes of their own."""
+        """The studies with separate processes."""
         return [study for study in self.runs if study not in self.shared]
 
     def batches_of(self, study: str) -> dict[str, Batch]:
@@ -128,8 +128,8 @@ class Plan:
 
     @property
     def first_batch(self) -> Batch | None:
-        """The first batch that short studies share, which is judged before the others are done; None where it is
-        alone."""
+        """The first batch that short studies share; it is judged before the others are done. None if there are no
+        others."""
         numbered = self.batches.get("short", {})
         return numbered["1"] if len(numbered) > 1 else None
 
@@ -139,8 +139,8 @@ class Plan:
         return list(dict.fromkeys(run.study for run in self.first_batch.runs)) if self.first_batch else []
 
     def priority(self, name: str, number: str) -> float:
-        """The priority of a batch: first what is judged first, then what was never measured, then the longest, so that
-        no long one is left alone at the end."""
+        """The priority of a batch: highest for the first batch, then for unmeasured batches, then for the longest, so
+        that no long batch runs alone at the end."""
         batch = self.batches[name][number]
         return 2 * UNMEASURED if batch is self.first_batch else batch.seconds or UNMEASURED
 
@@ -178,14 +178,14 @@ class Plan:
         joining = left & {run.record for run in self.all_runs if run.trials}
         lines = []
         if count := len(left - joining):
-            lines.append(f"{count} runs have come to their time limit; the same command goes on with them")
+            lines.append(f"{count} runs reached their time limit; rerun the same command to resume")
         if joining:
-            lines.append(f"{len(joining)} runs are made of those of their trials that are there, or have none yet")
+            lines.append(f"{len(joining)} runs join only the finished ones of their trials")
         return lines
 
     @property
     def facts(self) -> str:
-        """The facts, as JSON, that the page of claims states on the plan as a whole."""
+        """The facts about the plan, as JSON, for the page of claims."""
         facts = {
             **{"scale": self.scale, "kernels": recorded_name(self.kernels), "seed": self.seed},
             "whole": self.whole and self.scale != "smoke",  # the rows of all claims exist
@@ -199,8 +199,8 @@ class Plan:
         return json.dumps(facts)
 
     def describe(self) -> None:
-        """Write the files that describe their work to jobs; one with the same content stays as it is. Raises FileError
-        where one can't be written."""
+        """Write the files that describe the work to jobs; unchanged files are kept. Raises FileError if a file can't be
+        written."""
         texts = {batch.description: batch.payload for batch in self.all_batches}
         if self.shared:
             texts[self.manifests] = json.dumps({study: self._entries(study) for study in self.shared})
@@ -221,7 +221,7 @@ class Plan:
 
     @property
     def summary(self) -> str:
-        """The numbers of runs and of jobs, and the measured time of the runs, in a line."""
+        """The numbers of runs and jobs, and the measured time of the runs, in one line."""
         units = self.units
         seconds = [unit.seconds for unit in units if unit.seconds is not None]
         unknown = f" (and {len(units) - len(seconds)} runs never measured)" if len(seconds) < len(units) else ""
@@ -230,12 +230,12 @@ class Plan:
 
     @property
     def manifests(self) -> str:
-        """The path of the manifests of the tables that one process makes."""
+        """The path of the manifests of tables made by one process."""
         return f"{self.places.results}/manifests.json"
 
     @property
     def first_manifests(self) -> str:
-        """The path of the manifests of the tables that are judged first."""
+        """The path of the manifests of tables judged first."""
         return f"{self.places.results}/first.json"
 
     def check_records(self) -> list[str]:
@@ -244,12 +244,12 @@ class Plan:
 
 
 def _is_short(runs: list[Run]) -> bool:
-    """Whether runs of our own methods take `SHORT` seconds at most, by their costs."""
+    """Return whether these are measured runs of the project's methods that take at most `SHORT` seconds."""
     if any(run.needs_folder or run.trials or run.seconds is None for run in runs):
         return False
     return sum(run.seconds or 0.0 for run in runs) <= SHORT
 
 
 def standing_file(places: Places) -> str:
-    """The path of the tables that stood when the workflow began, which its jobs read."""
+    """The path of the list of tables that existed when the workflow began."""
     return f"{places.results}/standing.json"

@@ -1,4 +1,4 @@
-"""The methods that a study compares, a user's own among them, and the folders of results."""
+"""The methods of a study, including a user's own, and the folders of results."""
 
 import itertools
 import re
@@ -34,7 +34,7 @@ class Places(NamedTuple):
 
 
 def places_of(scale: str, user: Path | None, apart: bool) -> Places:
-    """The folders of a plan. Reports on a user's folder go there; with `apart`, records and logs, too."""
+    """Return the folders of a plan. Reports on a user's folder go there; with `apart`, also records and logs."""
     # The reports of the quick scale are committed, at the top.
     shared = Places(f"results/{scale}", f"logs/{scale}", "reports" if scale == "quick" else f"reports/{scale}")
     if user is None:
@@ -52,8 +52,8 @@ class Selection:
     Attributes:
         ours: the project's methods by kind.
         own: the user's methods by kind, each with the `theory` of its config.
-        beside: the project's methods, by kind, that the user's are compared with; None: all methods of all studies.
-        needed: with `beside`, the negative controls of the claims on the user's methods, by study.
+        beside: the reference methods of the project, by kind; None: all methods of all studies.
+        needed: with `beside`, the negative controls for the claims on the user's methods, by study.
     """
 
     ours: Methods
@@ -62,7 +62,7 @@ class Selection:
     needed: Methods = field(default_factory=dict)
 
     def left_out(self, study: Study) -> str | None:
-        """The reason why a study is left out; None where it is not."""
+        """The reason why a study is left out; None if it takes part."""
         if self.beside is None or study.name in self.needed:
             return None
         if not _takes_up(study):
@@ -71,7 +71,7 @@ class Selection:
         return f"only=mine: the folder has no {study.kind}{claiming}"
 
     def methods(self, study: Study) -> list[str]:
-        """The methods of a study that is not left out, each once."""
+        """The methods of a study that takes part, without duplicates."""
         listed, own = study.methods, sorted(self.own.get(study.kind, ()))
         if self.beside is None:
             lists = {ALL: sorted([*self.ours.get(study.kind, ()), *own]), MINE: own}
@@ -85,8 +85,8 @@ class Selection:
 
 
 def selection_of(studies: Sequence[Study], conf: Path, own: Own, beside: Methods | None) -> Selection:
-    """The methods of studies; `own` and `beside` are attributes of `Selection`. Raises ValueError for a method in
-    `beside` that is not one of the project's."""
+    """Return the methods of studies; `own` and `beside` are attributes of `Selection`. Raises ValueError for a method
+    in `beside` that the project lacks."""
     ours = {kind: sorted(path.stem for path in (conf / kind).glob("*.yaml")) for kind in METHODS}
     if beside is None:
         return Selection(ours, own)
@@ -104,13 +104,13 @@ def selection_of(studies: Sequence[Study], conf: Path, own: Own, beside: Methods
 
 
 def _takes_up(study: Study) -> bool:
-    """Whether a user's methods take part in a study."""
+    """Return whether a user's methods take part in a study."""
     return not {ALL, MINE}.isdisjoint(study.methods)
 
 
 def _needed(conf: Path, taking: set[str]) -> dict[str, list[str]]:
-    """The negative controls of the claims that judge a user's methods, by study: those `taking` the methods, and all
-    other studies of these claims."""
+    """Return the negative controls for the claims on a user's methods, by study: the studies `taking` the methods, and
+    all other studies of these claims."""
     from sketchbench.report.claim.control import KINDS, read_controls  # half a second that other plans do without
 
     needed: dict[str, list[str]] = {name: [] for name in taking}
@@ -127,7 +127,7 @@ def _needed(conf: Path, taking: set[str]) -> dict[str, list[str]]:
 
 
 def _claims(conf: Path) -> Iterator[dict[str, Any]]:
-    """The claims that name no methods. Their form is checked where they are judged."""
+    """Yield the claims that name no methods. Judging checks their form."""
     whole = ((path, yaml.load(path.read_text(encoding="utf-8"), YAML)) for path in files(conf, "claim"))
     for _, content in itertools.chain.from_iterable(itertools.starmap(entries_of, whole)):
         if isinstance(content, dict) and "methods" not in content and {"checks", "studies"} <= content.keys():
@@ -135,7 +135,7 @@ def _claims(conf: Path) -> Iterator[dict[str, Any]]:
 
 
 def unjudged(conf: Path, theory: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """The names in a config's `theory` that no claim reads: the study that measures it, the key, and the remedy."""
+    """Yield each name in a config's `theory` that no claim reads: its study, its key, and the remedy."""
     for study, column in NAMED.items():
         claimed, names = theory.get(study) or {}, set()
         for claim in _claims(conf) if claimed else ():
@@ -145,5 +145,5 @@ def unjudged(conf: Path, theory: Mapping[str, Any]) -> Iterator[tuple[str, str, 
                     names |= set(values if isinstance(values, list) else [values])
         for name in claimed:
             if name not in names and name != ALWAYS:
-                reason = f"no claim reads a name like this; one of {', '.join(sorted(names))} would be judged"
+                reason = f"no claim reads this name; choose one of {', '.join(sorted(names))}"
                 yield study, f"{study}.{name}", reason

@@ -1,4 +1,4 @@
-"""What the trainings of the frontier's studies are of, by their configs; a table does not say it."""
+"""The data, clients and commands of the trainings of the frontier's studies, from their configs."""
 
 import json
 from dataclasses import asdict
@@ -14,7 +14,7 @@ PLAIN = "none"
 
 
 def trained(study: str, scale: str, conf: Path = CONF) -> Trained:
-    """What the trainings of a study at a scale are of. The words for their data are those of the figure of this name.
+    """Describe the trainings of a study at a scale; the figure of the same name has the words for the data.
 
     Raises ConfigError, in one line, for a config that does not fit.
     """

@@ -10,7 +10,7 @@ from own import CONFIG, MODULE, ROOT, SKETCH, replaced, write
 
 from sketchbench.base.errors import FolderError
 from sketchbench.base.project import CONF
-from sketchbench.plan.inspection.check import Method, check_folder, mistakes
+from sketchbench.plan.inspection.check import OwnMethod, check_folder, mistakes
 
 DRAW = MODULE[MODULE.index("        def rows_of") : MODULE.index("def second_moment")]
 FORMULA = "{_target_: my_sketches.extra, _partial_: true}"
@@ -149,7 +149,7 @@ CASES: dict[str, tuple[tuple[str, str], list[str]]] = {
 def test_one_line_for_each(folder: Path, case: str) -> None:
     (code, text), words = CASES[case]
     write(folder, {"my_sketches.py": code, SKETCH: text})
-    (line,) = mistakes(Method("sketch", "half_signs"), folder)
+    (line,) = mistakes(OwnMethod("sketch", "half_signs"), folder)
     assert line.startswith(f"mine/sketch/half_signs.yaml: {words[0]}"), line
     assert "\n" not in line
     assert all(word in line for word in words), line
@@ -201,7 +201,7 @@ RECOVERIES: dict[str, tuple[str, str, str, list[str]]] = {
 def test_recoveries(folder: Path, case: str) -> None:
     code, text, key, words = RECOVERIES[case]
     write(folder, {"my_recoveries.py": code, "recovery/mine.yaml": text})
-    (line,) = mistakes(Method("recovery", "mine"), folder)
+    (line,) = mistakes(OwnMethod("recovery", "mine"), folder)
     assert line.startswith(f"mine/recovery/mine.yaml: {key}: "), line
     assert all(word in line for word in words), line
 
@@ -231,7 +231,7 @@ def test_sound_ones(folder: Path) -> None:
 def test_families_of_the_project_are_sound(folder: Path, name: str) -> None:
     """As a user's that are made from them."""
     write(folder, {"sketch/own.yaml": f"defaults: [/sketch/{name}@_here_, _self_]\nlabel: My own\n"})
-    assert mistakes(Method("sketch", "own"), folder) == []
+    assert mistakes(OwnMethod("sketch", "own"), folder) == []
 
 
 def test_all_mistakes_are_listed(folder: Path) -> None:

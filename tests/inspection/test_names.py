@@ -13,7 +13,7 @@ RECOVERY = "algorithm: {_target_: m.A}\nsensing: {_target_: m.B}\n"
 CASES = {
     "the name of one of ours": (
         {"sketch/srht.yaml": "label: Mine\n"},
-        ["mine/sketch/srht.yaml: has the name of ", "conf/sketch/srht.yaml, which would be taken instead"],
+        ["mine/sketch/srht.yaml: has the name of ", "conf/sketch/srht.yaml, which takes precedence"],
     ),
     "that of a recovery of ours": ({"recovery/fiht.yaml": RECOVERY}, ["has the name of ", "conf/recovery/fiht.yaml"]),
     "that of an objective of ours": (
@@ -37,8 +37,8 @@ CASES = {
     "a study": ({"study/own.yaml": "task: moments\n"}, ["study: its YAML", "belongs into conf/study of the project"]),
     "a space in the name": ({"sketch/my own.yaml": "label: Mine\n"}, ["the name 'my own' must be letters, digits"]),
     "a sign that Hydra reads": ({"sketch/a=b.yaml": "label: Mine\n"}, ["the name 'a=b' must be letters, digits"]),
-    "the word all": ({"sketch/all.yaml": "label: Mine\n"}, ["the name 'all' means something else"]),
-    "the word null": ({"sketch/null.yaml": "label: Mine\n"}, ["the name 'null' means something else"]),
+    "the word all": ({"sketch/all.yaml": "label: Mine\n"}, ["the name 'all' is reserved by studies or YAML"]),
+    "the word null": ({"sketch/null.yaml": "label: Mine\n"}, ["the name 'null' is reserved by studies or YAML"]),
     "a module of Python": ({"random.py": ""}, ["random.py: would hide Python's own module random; rename it"]),
     "an installed module": ({"numpy.py": ""}, ["numpy.py: would hide the module numpy in ", "rename it"]),
     "an installed package": ({"scipy/__init__.py": ""}, ["scipy: would hide the module scipy in "]),

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sketchbench.command.new import write
-from sketchbench.plan.inspection.check import Method, mistakes
+from sketchbench.plan.inspection.check import OwnMethod, mistakes
 from sketchbench.run.config.composition import user_folder
 
 
@@ -17,7 +17,7 @@ def mistakes_of_template(folder: Path, old: str = "", new: str = "") -> list[str
     assert old in text
     module.write_text(text.replace(old, new) if old else text)
     user_folder(folder)
-    return mistakes(Method("compressor", name), folder)
+    return mistakes(OwnMethod("compressor", name), folder)
 
 
 def test_the_template_is_sound(tmp_path: Path) -> None:

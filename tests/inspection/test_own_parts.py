@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sketchbench.command.new import write
-from sketchbench.plan.inspection.check import Method, check_folder, mistakes
+from sketchbench.plan.inspection.check import OwnMethod, check_folder, mistakes
 from sketchbench.run.config.composition import PARTS, user_folder
 
 MISTAKES = [
@@ -38,7 +38,7 @@ def written(kind: str, folder: Path, old: str = "", new: str = "") -> list[str]:
     assert old in text
     module.write_text(text.replace(old, new) if old else text)
     user_folder(folder)
-    return mistakes(Method(kind, name), folder)
+    return mistakes(OwnMethod(kind, name), folder)
 
 
 def test_the_templates_are_sound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +61,7 @@ def test_a_partition_by_users_is_tried_on_data_with_users(tmp_path: Path) -> Non
     module.write_text(module.read_text().replace("seed: int,", "seed: int, users: np.ndarray,"))
     module.write_text(module.read_text().replace("len(labels)", "len(users)"))
     user_folder(tmp_path)
-    assert "has no len()" in " ".join(mistakes(Method("partition", name.stem), tmp_path))
+    assert "has no len()" in " ".join(mistakes(OwnMethod("partition", name.stem), tmp_path))
     (tmp_path / "dataset").mkdir()
     for number, users in enumerate([{}, {"users": np.arange(60) % 6}]):
         path = tmp_path / f"{number}.npz"
@@ -83,6 +83,6 @@ def test_a_partition_by_users_is_tried_on_data_with_users(tmp_path: Path) -> Non
 def test_mistakes_of_the_file(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "dataset").mkdir()
     (tmp_path / "dataset" / "at.yaml").write_text(text)
-    lines = mistakes(Method("dataset", "at"), tmp_path)
+    lines = mistakes(OwnMethod("dataset", "at"), tmp_path)
     assert len(lines) == 1, lines
     assert words in lines[0]

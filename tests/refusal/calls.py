@@ -11,24 +11,14 @@ from typing import Any
 import numpy as np
 
 from sketchbench import kernels
-from sketchbench.attack.inversion import LBFGS
 from sketchbench.base import seeds
-from sketchbench.base.parameters import choose
-from sketchbench.federated.compressed_sensing import CompressedSensingSGD
-from sketchbench.federated.fedavg import FedAvg
-from sketchbench.federated.iterative_sketching import IterativeSketching
-from sketchbench.federated.tuning import Tuning
-from sketchbench.learning.dataset import partition, synthetic
+from sketchbench.learning.dataset import partition
 from sketchbench.learning.model.networks import mlp
-from sketchbench.learning.objective.logistic import Logistic
-from sketchbench.learning.objective.quadratic import Quadratic
-from sketchbench.learning.objective.saturating import Saturating
-from sketchbench.learning.objective.sparse_gradients import SparseGradients
 from sketchbench.measure import interval, power
 from sketchbench.measure.row import Row
 from sketchbench.privacy.accountant import epsilon
 from sketchbench.privacy.calibration import calibrated_sigma
-from sketchbench.privacy.mechanism import Composed, GaussianRelease, Parallel, SampledGaussian, mean_step
+from sketchbench.privacy.mechanism import GaussianRelease, Parallel, SampledGaussian
 from sketchbench.privacy.sampling import Sampling
 from sketchbench.sketch import (
     AMS,
@@ -42,7 +32,7 @@ from sketchbench.sketch import (
     SubsampledHadamard,
     UniformSampling,
 )
-from sketchbench.sketch.recovery import FIHT, IHT, CountSketchMedian, Desketch
+from sketchbench.sketch.recovery import FIHT, CountSketchMedian, Desketch
 
 NUMPY = kernels.load("numpy")
 ONE = CountSketch(16, 8).draw(1, kernels=NUMPY)
@@ -67,23 +57,16 @@ def _with(x: Any, value: Any) -> Any:
 FAMILIES: list[Wrong] = [
     (lambda: CountSketch(0, 4), "dimension d=0 must be >= 1"),
     (lambda: CountSketch(1.5, 4), "dimension d=1.5 must be an integer"),
-    (lambda: CountSketch(True, 4), "dimension d=True must be an integer"),
     (lambda: CountSketch(np.int64(8), 4), "must be an integer; write int(...)"),
     (lambda: CountSketch(8, 0), "sketch size b=0 must satisfy 1 <= b"),
-    (lambda: CountSketch(8, 2.0), "sketch size b=2.0 must be an integer"),
-    (lambda: CountSketch(8, np.int32(2)), "must be an integer; write int(...)"),
     (lambda: CountSketch(8, 4, hashing="sha"), "hashing=sha is unknown"),
-    (lambda: AMS(8, 4, hashing="ful"), "did you mean full?"),
     (lambda: UniformSampling(5, 6), "sampling b=6 coordinates without replacement needs b <= d=5"),
     (lambda: SubsampledHadamard(5, 9), "b=9 rows without replacement need b <= 8, the length of the transform for d=5"),
     (lambda: SubsampledHadamard(20, 10, pad=False), "d=20 must be a power of two without padding; set pad=true"),
-    (lambda: SubsampledHadamard(8, 4, replacement=3), "replacement=3 must be true or false"),
     (lambda: SubsampledCosine(5, 6), "the length of the transform for d=5; set replacement=true or lower b"),
     (lambda: BalancedCountSketch(10, 4), "b=4 must divide d=10; choose such a b, or set remainder=paper"),
     (lambda: BalancedCountSketch(3, 4, "paper"), "b=4 buckets need b <= d=3"),
-    (lambda: BalancedCountSketch(8, 4, remainder="all"), "remainder=all is unknown"),
     (lambda: SparseEmbedding(9, 3), "s=4 nonzeros per column need 1 <= s <= b=3"),
-    (lambda: SparseEmbedding(8, 4, s=1.5), "s=1.5 must be an integer"),
     (lambda: BlockSparseEmbedding(9, 6), "sketch size b=6 must be a multiple of the number of blocks s=4"),
     (lambda: BlockSparseEmbedding(9, 3, s=0), "s=0 nonzeros per column need 1 <= s"),
     (lambda: Identity(4, 3), "the identity needs b = d, not b=3 and d=4"),
@@ -91,16 +74,11 @@ FAMILIES: list[Wrong] = [
 DRAW = CountSketch(8, 4).draw
 DRAWS: list[Wrong] = [
     (lambda: DRAW(-1, kernels=NUMPY), "key=-1 must be an integer of 64 bits"),
-    (lambda: DRAW(2**64, kernels=NUMPY), "must be an integer of 64 bits"),
     (lambda: DRAW(1.5, kernels=NUMPY), "key=1.5 must be an integer"),
-    (lambda: DRAW(np.uint64(1), kernels=NUMPY), "must be an integer; write int(...)"),
     (lambda: DRAW(1, operators=0, kernels=NUMPY), "operators=0 must be >= 1"),
-    (lambda: DRAW(1, operators=False, kernels=NUMPY), "operators=False must be an integer"),
     (lambda: DRAW(1, operators=2**40, kernels=NUMPY), "exceed 0 to 2^32"),
     (lambda: DRAW(1, first=-1, kernels=NUMPY), "exceed 0 to 2^32"),
-    (lambda: DRAW(1, first=0.5, kernels=NUMPY), "first=0.5 must be an integer"),
     (lambda: DRAW(1, kernels="fast"), "kernels=fast is unknown"),
-    (lambda: DRAW(1, kernels="nunba"), "did you mean numba?"),
     (lambda: DRAW(1, kernels=None), "kernels=None"),
 ]
 VECTORS: list[Wrong] = [
@@ -110,13 +88,10 @@ VECTORS: list[Wrong] = [
             (np.ones((16, 2)), "must end in d=16"),
             (np.ones(()), "must end in d=16"),
             (np.ones(16, dtype=int), "must be float32 or float64"),
-            (np.ones(16, dtype=np.float16), "must be float32 or float64"),
-            (np.array(["x"] * 16), "must be float32 or float64"),
             (np.ones(16, dtype=">f8"), "dtype >f8 must be float32 or float64"),
             ([1.0] * 16, "convert with kernels.asarray"),
             (None, "convert with kernels.asarray"),
             (_with(X, np.nan), "entry (3,) of the vector is nan"),
-            (_with(X, -np.inf), "entry (3,) of the vector is -inf"),
         ]
     ),
     (lambda: ONE.desketch(X), "must end in b=8"),
@@ -127,7 +102,6 @@ VECTORS: list[Wrong] = [
     (lambda: DENSE.desketch(np.full(8, 1.7e308)), "their sums exceed float64"),
     (lambda: DENSE.project(1e308 * X), "their sums exceed float64"),
     (lambda: STACK.sketch(X), "for a stack of 3 operators"),
-    (lambda: STACK.sketch(np.ones((2, 16))), "for a stack of 3 operators"),
     (lambda: ONE.as_linear_operator() @ (X + 1j), "must be real"),
     (lambda: ONE.as_linear_operator().T @ (Y + 1j), "must be real"),
     (lambda: ONE.as_linear_operator(dtype=complex), "must be float32 or float64"),
@@ -138,10 +112,7 @@ VECTORS: list[Wrong] = [
 ]
 RECOVERIES: list[Wrong] = [
     (lambda: FIHT(k=0), "k=0 must be >= 1"),
-    (lambda: FIHT(k=np.int64(2)), "must be an integer; write int(...)"),
     (lambda: FIHT(k=2, stopping="papr"), "did you mean paper?"),
-    (lambda: FIHT(k=2, support=True), "support=True is unknown"),
-    (lambda: IHT(k=True), "k=True must be an integer"),
     (lambda: FIHT(k=17).recover(PHI, Y), "k=17 must be <= d=16"),
     (lambda: FIHT(k=2).recover(STACK, Y), "must start with 3"),
     (lambda: FIHT(k=2).recover(PHI, X), "must end in b=8"),
@@ -162,77 +133,37 @@ SEEDS: list[Wrong] = [
 ]
 PRIVACY: list[Wrong] = [
     (lambda: Sampling("poison", 1, 2), "did you mean poisson?"),
-    (lambda: Sampling("poisson", 0, 2), "batch=0 must be >= 1"),
     (lambda: Sampling("poisson", np.int64(1), 2), "write int(...)"),
     (lambda: Sampling("poisson", 3, 2), "1 <= batch <= 2"),
     (lambda: Sampling("full", 1, 2), "name another sampling"),
-    (lambda: GaussianRelease(0, 1), "sensitivity=0 must be > 0"),
-    (lambda: GaussianRelease(1, float("nan")), "sigma=nan must be finite"),
-    (lambda: GaussianRelease("1", 1), "sensitivity='1' must be a number"),
-    (lambda: Composed(RELEASE, 1.5), "times=1.5 must be an integer"),
-    (lambda: SampledGaussian(RELEASE, FULL, "replace"), "did you mean replace_one?"),
     (lambda: SampledGaussian(RELEASE, Sampling("poisson", 1, 2), "replace_one"), "known for neighbours=add_remove"),
     (lambda: SampledGaussian(RELEASE, STRATA, "add_remove"), "known for neighbours=replace_one"),
     (lambda: Parallel((), ()), "must be as many"),
     (lambda: Parallel((RELEASE, RELEASE), (frozenset({1}), frozenset({1}))), "share record 1"),
     (lambda: epsilon("exakt", RELEASE, 0.1), "did you mean exact?"),
     (lambda: epsilon("exact", RELEASE, 0), "delta=0 must satisfy 0 < delta < 1"),
-    (lambda: epsilon("exact", RELEASE, 1), "delta=1 must satisfy 0 < delta < 1"),
     (lambda: epsilon("exact", RELEASE, float("nan")), "delta=nan must be finite"),
-    (lambda: epsilon("exact", RELEASE, None), "delta=None must be a number"),
     (lambda: epsilon("exact", STEP, 0.1), "use pld"),
     (lambda: epsilon("exact", 3, 0.1), "must be a mechanism"),
-    (lambda: calibrated_sigma("exact", RELEASE, 0, 0.1), "epsilon=0 must be > 0"),
     (lambda: calibrated_sigma("exact", RELEASE, float("nan"), 0.1), "goal=nan must be finite"),
-    (lambda: mean_step(0, 1, FULL, "replace_one"), "bound=0 must be > 0"),
 ]
 OTHERS: list[Wrong] = [
-    (lambda: partition.iid(LABELS, 0, 0), "clients=0 must be >= 1"),
     (lambda: partition.iid(LABELS, 0, 41), "clients=41 must be <= 40"),
-    (lambda: partition.iid(LABELS, -1, 4), "root seed -1 must be >= 0"),
-    (lambda: partition.iid(LABELS, 0, 4, 3), "balanced=3 must be true or false"),
     (lambda: partition.iid(3, 0, 4), "labels"),
-    (lambda: partition.iid(np.ones(8), 0, 2), "labels"),
-    (lambda: partition.one_class(LABELS, 0, 4, 0), "samples=0 must be >= 1"),
     (lambda: partition.one_class(LABELS, 0, 4, 11), "need more than the 10"),
-    (lambda: partition.dirichlet(LABELS, 0, 4, float("inf")), "alpha=inf must be finite"),
     (lambda: partition.dirichlet(LABELS, 0, 40, 0.001), "without a sample"),
-    (lambda: synthetic.load(like="letters"), "like=letters is unknown; choose one of mnist, cifar10, lfw"),
-    (lambda: synthetic.load(minority=1.0), "minority=1.0 must be > 0 and < 1"),
     (lambda: Row("loss", rund=1), "did you mean round?"),
     (lambda: Row("loss", round=True), "column round must hold int, not True"),
-    (lambda: Row("loss", bound=np.float64(1)), "column bound must hold float"),
     (lambda: Row("loss").mean([]), "at least"),
     (lambda: Row("loss").mean([1.0, float("nan")]), "finite"),
-    (lambda: Row("loss").mean([float("inf")]), "finite"),
     (lambda: Row("loss").mean(["x", "y"]), "must be real numbers"),
     (lambda: Row("loss").number(float("nan")), "must be finite"),
     (lambda: Row("loss").counted(5, trials=4), "count=5"),
-    (lambda: Row("loss").counted(1.5, trials=4), "count=1.5"),
     (lambda: interval.proportion_interval(5, 4, error=0.1), "5"),
-    (lambda: interval.proportion_interval(1, 4, error=0), "error"),
     (lambda: power.trials_for_zero(0, error=0.1), "bound"),
-    (lambda: power.trials_for_zero(0.1, error=2), "error"),
     (lambda: power.trials_for_mean(0, sd=1, error=0.1, power=0.9), "effect"),
-    (lambda: mlp((1, 4, 4), 2, hidden=[0]), "hidden=0 must be >= 1"),
-    (lambda: mlp((1, 4, 4), 2, hidden=3), "hidden=3 must be a list"),
     (lambda: mlp((1, 4, 4), 2, CountSketch(2, 5)), "b=5 must be <= d=2"),
     (lambda: kernels.load(None), "kernels=None is unknown"),
-    (lambda: choose("case", True, [1, 2]), "case=True is unknown"),
-    (lambda: SparseGradients(NUMPY, d=8, clients=1.5, seed=0, decay=2.0), "clients=1.5 must be an integer"),
-    (lambda: Quadratic(NUMPY, 4, 2, 0, condition=0.5), "condition=0.5 must be >= 1"),
-    (lambda: Saturating(NUMPY, 4, 2, 0, heterogeneity=-1), "heterogeneity=-1 must be >= 0"),
-    (lambda: Logistic(NUMPY, 10, 0, data="letters"), "data=letters is unknown; choose one of"),
-    (lambda: Tuning(rates=[], rounds=1), "rates=[] must not be empty"),
-    (lambda: Tuning(rates=[0.1], rounds=1, participation=2.0), "participation=2.0 must be > 0 and <= 1"),
-    (lambda: FedAvg(0.1, local_step="both"), "local_step=both is unknown; choose one of weights, sketch"),
-    (lambda: LBFGS(evaluations=0, starts=1, goal=0.0, label="soft", history=9), "evaluations=0 must be >= 1"),
-    (lambda: CompressedSensingSGD(FIHT(k=2), rate=float("nan")), "rate=nan must be finite"),
-    (lambda: CompressedSensingSGD(FIHT(k=2), rate=1, clients="men"), "did you mean mean?"),
-    (lambda: CompressedSensingSGD(FIHT(k=2), rate=1, momentum=1.0), "momentum=1.0 must be >= 0 and < 1"),
-    (lambda: IterativeSketching(CountSketch(8, 4), 0), "local_rate=0 must be > 0"),
-    (lambda: IterativeSketching(CountSketch(8, 4), 1, desketch="other"), "desketch=other is unknown"),
-    (lambda: IterativeSketching(CountSketch(8, 4), 1, fresh=3), "fresh=3 must be true or false"),
 ]
 PARTS = {
     "families": FAMILIES,

@@ -44,7 +44,7 @@ def test_a_setting_that_is_there_twice(project: Project) -> None:
     project.edit("conf/workflow.yaml", lambda text: f"{text}seed: 1\n")
     code, output = project.run()
     assert code != 0
-    assert "key seed is there twice; remove one" in output
+    assert "duplicate key seed; remove one" in output
     assert not (project.path / "results").exists()
 
 

@@ -35,7 +35,7 @@ def test_trials_add_up(project: Project) -> None:
     study.write_text(STUDY)
     records = project.path / "results" / "smoke" / "long" / "any" / "d12"
     told = project.succeed("minutes=1.0e-9")  # each job makes a round
-    assert "2 runs have come to their time limit; the same command goes on with them" in told
+    assert "2 runs reached their time limit; rerun the same command to resume" in told
     assert b"no trial is there yet" in table(project)
     assert list(project.path.rglob("*.pt"))
     told = project.succeed()  # without a limit

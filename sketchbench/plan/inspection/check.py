@@ -1,4 +1,4 @@
-"""The check of a user's folder: file names first, and where these are sound, the YAML and the code of each method."""
+"""The check of a user's folder: file names first; if these are sound, the YAML and the code of each method."""
 
 import re
 from collections.abc import Sequence
@@ -13,9 +13,9 @@ from sketchbench.plan.inspection.methods import SIZES, Findings, check_method
 from sketchbench.run.config.composition import METHODS, PARTS, compose, frozen
 
 
-class Method(NamedTuple):
-    """A method, or a data set, model or partition, of a user's folder: its kind, of `METHODS` or `PARTS`, and the name
-    of its file."""
+class OwnMethod(NamedTuple):
+    """A method, data set, model or partition of a user's folder: its kind, of `METHODS` or `PARTS`, and the name of its
+    file."""
 
     kind: str
     name: str
@@ -25,32 +25,32 @@ class Method(NamedTuple):
 
 
 def check_folder(
-    folder: Path, conf: Path = CONF, *, only: Sequence[Method] | None = None, overrides: Sequence[str] = ()
+    folder: Path, conf: Path = CONF, *, only: Sequence[OwnMethod] | None = None, overrides: Sequence[str] = ()
 ) -> None:
-    """Check a user's folder. The user's code runs in this process, as it does in every plan.
+    """Check a user's folder. The user's code runs in this process.
 
     Arguments:
         folder: the user's, resolved, on the module path.
         conf: the project's configs.
-        only: the methods whose YAML and code are checked; None: all of the folder, with data sets, models, partitions.
+        only: the methods whose YAML and code are checked; None: all files of the folder.
         overrides: Hydra's, of the methods' parameters.
 
     Raises:
-        FolderError: with a line for each mistake, which names file, key, value and condition.
+        FolderError: one line for each mistake, with file, key, value and condition.
     """
     lines = files.mistakes(folder, conf)
     if not lines:
         methods = only
         if methods is None:
             own = files.own_methods(folder, (*METHODS, *PARTS))
-            methods = [Method(kind, name) for kind, names in own.items() for name in names]
+            methods = [OwnMethod(kind, name) for kind, names in own.items() for name in names]
         lines = [line for method in methods for line in mistakes(method, folder, conf, overrides)]
     if lines:
         raise FolderError("\n".join(lines))
 
 
-def mistakes(method: Method, folder: Path, conf: Path = CONF, overrides: Sequence[str] = ()) -> list[str]:
-    """A line for each mistake of one method; arguments as of `check_folder`."""
+def mistakes(method: OwnMethod, folder: Path, conf: Path = CONF, overrides: Sequence[str] = ()) -> list[str]:
+    """List the mistakes of one method, one line each; arguments as in `check_folder`."""
     kind, path = method.kind, method.path(folder)
     findings = Findings(path, folder)
     if kind in PARTS:
@@ -79,9 +79,9 @@ LABEL = re.compile(r"^label: *(.*?) *(?:#.*)?$", re.MULTILINE)
 
 
 def _check_label(findings: Findings, label: Any, kind: str, conf: Path) -> None:
-    """The label is one line, and no other method of this kind has it."""
+    """Check that the label is one line and unique among methods of its kind."""
     if not isinstance(label, str) or not label.strip() or len(label.splitlines()) > 1:
-        findings.add("label", f"{label!r} must be a text of one line")
+        findings.add("label", f"{label!r} must be a string of one line")
         return
     for place in (conf / kind, findings.folder / kind):
         for path in sorted(place.rglob("*.yaml")):

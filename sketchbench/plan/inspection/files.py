@@ -1,4 +1,4 @@
-"""The names of the files in a user's folder: a file that would be ignored, hide another, or be mixed up with one."""
+"""The file names in a user's folder: a file may be ignored, hide a module, or be mistaken for another."""
 
 import importlib.machinery
 import re
@@ -24,7 +24,7 @@ def own_methods(folder: Path, kinds: Iterable[str] = METHODS) -> dict[str, list[
 
 
 def mistakes(folder: Path, conf: Path) -> list[str]:
-    """A line for each file of a user's folder that can't be what its place and name say.
+    """List the files of a user's folder with a wrong place or name, one line each.
 
     Arguments:
         folder: the user's, resolved.
@@ -53,7 +53,7 @@ def _looks_like_yaml(path: Path) -> bool:
 
 
 def _check_file(path: Path, group: Path, conf: Path) -> Iterator[str]:
-    """The mistakes in the name of one file of a group's folder."""
+    """Yield the mistakes in the name of one file of a group's folder."""
     where, inner = display_path(path), path.relative_to(group)
     ours = conf / group.name / inner
     if not path.is_file() or inner.name.startswith("."):
@@ -63,18 +63,18 @@ def _check_file(path: Path, group: Path, conf: Path) -> Iterator[str]:
             yield f"{where}: would be ignored, since only .yaml is read; rename it to {path.stem}.yaml"
         return
     if ours.is_file():
-        yield f"{where}: has the name of {display_path(ours)}, which would be taken instead; rename yours"
+        yield f"{where}: has the name of {display_path(ours)}, which takes precedence; rename yours"
     if len(inner.parts) > 1:
         role = "; negative controls are the project's" if inner.parts[0] == "control" else ""
-        yield f"{where}: would be ignored, since it is in a folder below; move it up to {display_path(group)}{role}"
+        yield f"{where}: would be ignored in a subfolder; move it up to {display_path(group)}{role}"
     elif not NAME.fullmatch(path.stem):
-        yield f"{where}: the name {path.stem!r} must be letters, digits, _ and -, and begin with a letter; rename it"
+        yield f"{where}: the name {path.stem!r} must have letters, digits, _ and -, and begin with a letter; rename it"
     elif path.stem.lower() in RESERVED:
-        yield f"{where}: the name {path.stem!r} means something else to a study or to YAML; choose another"
+        yield f"{where}: the name {path.stem!r} is reserved by studies or YAML; choose another"
 
 
 def _check_modules(folder: Path) -> Iterator[str]:
-    """A line for each Python module of the folder that would hide another, since Python looks there first."""
+    """Yield a line for each module of the folder that hides another module, since Python looks there first."""
     elsewhere = [entry for entry in sys.path if Path(entry or ".").resolve() != folder]
     for path in sorted(folder.iterdir()):
         name = path.stem if path.suffix == ".py" else path.name

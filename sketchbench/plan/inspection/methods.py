@@ -37,11 +37,11 @@ COMPRESSION, TRIALS, CLIENTS = 7, 2, 3
 
 
 class Findings:
-    """The mistakes in one YAML file of a user's folder, in the order in which they are found.
+    """The mistakes in one YAML file of a user's folder.
 
     Arguments:
         path: the file.
-        folder: the user's folder, whose code is blamed for the errors that it raises.
+        folder: the user's; errors raised by its code name file and line.
     """
 
     def __init__(self, path: Path, folder: Path) -> None:
@@ -50,15 +50,14 @@ class Findings:
         self.unusable: set[str] = set()  # modules that can't be imported, of which one line is enough
 
     def add(self, key: str, mistake: str) -> None:
-        """Add the mistake at a key, "" for the whole file: the value, and what it must be. The same line is added
-        once."""
+        """Add the mistake at a key ("" for the whole file): the value and the condition. Duplicates are dropped."""
         line = ": ".join(filter(None, (display_path(self.path), key.lstrip("."), mistake)))
         if line not in self.lines:
             self.lines.append(line)
 
     @contextmanager
     def running(self, key: str) -> Iterator[None]:
-        """Around a call of the user's code for the value at a key: an error, or SystemExit, is added as a mistake."""
+        """Add an error or SystemExit of the user's code, in this block, as a mistake at a key."""
         try:
             yield
         except (Exception, SystemExit) as error:
@@ -214,14 +213,14 @@ def check_compressor(findings: Findings, node: Any) -> None:
 def subclass(
     findings: Findings, key: str, node: Any, base: type, *, example: str, given: Collection[str]
 ) -> type | None:
-    """The dataclass, derived from `base`, that a node names, whose parameters the node has; None, and mistakes, for
+    """Return the dataclass, derived from `base`, that a node names with its parameters; None, and mistakes, for
     anything else.
 
     Arguments:
-        findings: where mistakes go.
-        key, node: the key in the YAML file, and the value there.
-        example: what a `_target_` there may look like.
-        given: the parameters that a run sets, and the node does not.
+        findings: receives the mistakes.
+        key, node: the key in the YAML file, and its value.
+        example: an example of a `_target_`.
+        given: the parameters that the run sets.
     """
     cls = _target(findings, key, node, example)
     if cls is None:
@@ -246,13 +245,12 @@ def formula(
     named: tuple[str, ...],
     wanted: tuple[str, ...] = (),
 ) -> Callable[..., Any] | None:
-    """The function that a node names, with the arguments that the node gives it; None, and a mistake, where it can't be
-    called with these further arguments.
+    """Return the bound callable; add a mistake and return None if it does not accept these arguments.
 
     Arguments:
-        findings, key, node: as of `subclass`.
+        findings, key, node: as in `subclass`.
         positional, named: the names of the arguments of a call.
-        wanted: those that a call has where the function has such parameters.
+        wanted: further arguments, passed if the function has these parameters.
     """
     function = _target(findings, key, node, "my_sketches.second_moment")
     if function is None:
@@ -280,7 +278,7 @@ def formula(
 
 
 def _target(findings: Findings, key: str, node: Any, example: str) -> Any | None:
-    """The object that the `_target_` of a node names; None, and a mistake, where there is none."""
+    """Return the object that the `_target_` of a node names; add a mistake and return None if there is none."""
     name = node.get("_target_") if isinstance(node, Mapping) else None
     if not isinstance(name, str) or "." not in name:
         findings.add(key, f"{node!r} must have a _target_, the name of a module and of an object in it: {example}")
@@ -314,7 +312,7 @@ def _kind(thing: Any) -> str:
 
 
 def _has_parameters(findings: Findings, key: str, node: Mapping[str, Any], cls: type, given: Collection[str]) -> bool:
-    """Whether a node has the parameters of a dataclass that have no default, and no unknown ones."""
+    """Return whether a node has all required parameters of a dataclass, and no unknown ones."""
     fields = {field.name: field for field in dataclasses.fields(cls) if field.init and field.name not in given}
     before = len(findings.lines)
     for name, value in node.items():

@@ -1,4 +1,4 @@
-"""A user's data set, model or partition: the function that its file names, and what a call of it gives."""
+"""A user's data set, model or partition: the function named in its file, and one call of it."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -23,11 +23,11 @@ SEED, IMAGES = 54321, 3
 
 
 def check_part(findings: Findings, kind: str, conf: Path, overrides: Sequence[str] = ()) -> None:
-    """Add the mistakes of a data set, a model or a partition; the other two are tried on the first data set of the
-    folder, or else on digits.
+    """Add the mistakes of a data set, a model or a partition. The latter two are tried on the folder's first data set,
+    by default on digits.
 
     Arguments:
-        findings: where mistakes go.
+        findings: receives the mistakes.
         kind: `dataset`, `model` or `partition`.
         conf: the project's configs.
         overrides: Hydra's, of the methods' parameters.
@@ -51,7 +51,7 @@ def check_part(findings: Findings, kind: str, conf: Path, overrides: Sequence[st
 
 
 def _example(findings: Findings, conf: Path, with_users: bool = False) -> Dataset:
-    """The first sound data set of a folder, with users where they are asked for and one has them; or else digits."""
+    """Return the folder's first sound data set, with users if requested and available; by default digits."""
     sound = []
     for name in own_methods(findings.folder, ("dataset",))["dataset"]:
         with suppress(Exception):  # its mistakes are in lines of its own
@@ -64,7 +64,7 @@ def _example(findings: Findings, conf: Path, with_users: bool = False) -> Datase
 
 
 def _check_dataset(findings: Findings, make: Callable[[], Any]) -> None:
-    """A `Dataset`, which checks its arrays, the same at every reading, with two classes and no image in both parts."""
+    """Check that a data set is reproducible, has two classes, and shares no image between its parts."""
     made = make()
     if not isinstance(made, Dataset):
         findings.add("", f"it gave {_name(made)}; it must give a sketchbench.learning.dataset.dataset.Dataset")
@@ -78,7 +78,7 @@ def _check_dataset(findings: Findings, make: Callable[[], Any]) -> None:
 
 
 def _check_model(findings: Findings, make: Callable[..., Any], data: Dataset) -> None:
-    """A network with parameters, the same for the same seed, whose scores are finite, one for each class."""
+    """Check that a network has parameters, depends on the seed only, and gives one finite score for each class."""
     shape, classes = data.shape, data.classes
     models = [initialise(lambda: make(shape=shape, classes=classes), SEED) for _ in range(2)]
     at = f"for shape={shape}, classes={classes}, as of {data.label}, "
@@ -101,7 +101,7 @@ def _check_model(findings: Findings, make: Callable[..., Any], data: Dataset) ->
 
 
 def _check_partition(findings: Findings, make: Callable[..., Any], data: Dataset) -> None:
-    """Samples of its own for every client, the same for the same seed."""
+    """Check that a partition depends on the seed only."""
     labels = data.train.labels
     parts = deal(make, labels.copy(), SEED, data.users)
     again = deal(make, labels.copy(), SEED, data.users)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sketchbench.run.config.overrides import quote
-from sketchbench.run.config.study import Point, Study, read
+from sketchbench.run.config.study import Study, StudyPoint, read
 
 
 def workflow(scale: str, studies: Sequence[str]) -> str:
@@ -48,7 +48,7 @@ def single_run(conf: Path, scale: str, row: Mapping[Any, Any], method: str = "")
     return " ".join(["sketchbench run", *map(shlex.quote, parts)])
 
 
-def _fits(point: Point, case: str) -> bool:
+def _fits(point: StudyPoint, case: str) -> bool:
     """Return whether a point's settings agree with the name of a case, such as `flat, d=16, b=4`."""
     named = dict(part.split("=", 1) for part in case.split(", ") if part.count("=") == 1)
     settings = {name: f"{v:g}" if isinstance(v, int | float) else str(v) for name, v in point.columns.items()}

@@ -1,8 +1,8 @@
 """Configs of runs, composed by Hydra and remembered.
 
-Hydra takes 50 ms for a composition, and a plan needs hundreds of them. So compositions are kept in one file, under a
-digest of every YAML file that Hydra reads: if a file is edited, added or removed, everything is composed again. Without
-the memory, or where it can't be written, nothing else changes.
+A composition takes Hydra 50 ms, and a plan needs hundreds. Compositions are therefore kept in one file, under a digest
+of every YAML file that Hydra reads: an edited, added or removed file invalidates all. A missing or read-only memory
+changes no result.
 """
 
 import functools
@@ -56,7 +56,7 @@ class ComposedConfig(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """What Hydra composed of overrides, without and with the sections of SECTIONS, and these sections by override."""
+    """Hydra's compositions by overrides, without and with the sections of SECTIONS, and these sections by override."""
 
     bases: dict[tuple[str, ...], "DictConfig"]
     pickled: dict[tuple[str, ...], bytes]
@@ -65,7 +65,7 @@ class Parts(NamedTuple):
 
 @functools.cache
 def composed_parts(_digest: str) -> Parts:
-    """Of the YAML files of a digest, for all plans of a process: they need the same parts at every scale."""
+    """The compositions of the YAML files of a digest, shared by all plans of a process."""
     return Parts({}, {}, {})
 
 
@@ -81,7 +81,7 @@ class Composer:
         self._remembered = len(self._composed)
 
     def _read(self) -> dict[str, Any]:
-        """The memory; nothing where it is missing or damaged, or of other files."""
+        """Read the memory; empty if it is missing, damaged, or of other files."""
         with suppress(OSError, ValueError):
             checksum, _, text = self._memory.read_text(encoding="utf-8").partition("\n")
             if self._digest and checksum == _sha256(self._digest + text):
@@ -89,15 +89,15 @@ class Composer:
         return {}
 
     def remember(self) -> None:
-        """Add new compositions to the memory, where it can be written."""
+        """Add new compositions to the memory, if it is writable."""
         if self._digest and len(self._composed) > self._remembered:
             text = json.dumps({**self._read(), **self._composed})  # others may have written since
             with suppress(OSError):
                 write_text(self._memory, f"{_sha256(self._digest + text)}\n{text}")
 
     def resolved(self, overrides: tuple[str, ...], values: Mapping[str, Any], place: str) -> ComposedConfig:
-        """The resolved config that Hydra composes of overrides, with further values by dotted key. Raises ConfigError,
-        in one line, which begins with `place` for an unknown key of `values`."""
+        """Return the resolved config of overrides, with further values by dotted key. Raises ConfigError, in one line,
+        which begins with `place` for an unknown key of `values`."""
         apart = {key: values[key] for key in APART if key in values}
         question = json.dumps([overrides, {key: value for key, value in values.items() if key not in apart}])
         if question not in self._composed:
@@ -116,10 +116,10 @@ class Composer:
         return ComposedConfig({**composed, **apart}, label)
 
     def _base(self, overrides: tuple[str, ...]) -> "DictConfig":
-        """A copy of the config that Hydra composes of overrides; pickle makes it in a fifth of the time of `copy`.
+        """Return a copy of Hydra's config of overrides; pickle takes a fifth of the time of `copy`.
 
-        A file of SECTIONS is composed once, and then put in the place of another one of its group: a plan has ten times
-        as many combinations as it has methods and tasks.
+        A file of SECTIONS is composed once, and then replaces another file of its group: a plan has ten times as many
+        combinations as methods and tasks.
         """
         if overrides in self._parts.pickled:
             return pickle.loads(self._parts.pickled[overrides])
@@ -135,7 +135,7 @@ class Composer:
         return self._base(overrides)
 
     def _section(self, kind: str, override: str) -> "DictConfig":
-        """The section of a file, as Hydra composes it; where nothing else is behind it, read in a tenth of the time."""
+        """Return the section of a file as Hydra composes it; a file without defaults is read in a tenth of the time."""
         from omegaconf import DictConfig, OmegaConf
 
         check([override], self._conf)
@@ -151,7 +151,7 @@ class Composer:
 
 
 def compose(overrides: list[str], conf: Path = CONF, folder: Path | None = None) -> "DictConfig":
-    """The config of one run, by Hydra; raises ConfigError, in one line, for an unknown option or key."""
+    """Compose the config of one run; raises ConfigError, in one line, for an unknown option or key."""
     from hydra import compose as by_hydra
     from hydra import initialize_config_dir
     from hydra.errors import HydraException, MissingConfigException
@@ -188,7 +188,7 @@ def compose(overrides: list[str], conf: Path = CONF, folder: Path | None = None)
 
 
 def _suggestion(message: str, overrides: list[str], conf: Path, folder: Path | None) -> str:
-    """`; did you mean KEY?`, by the unknown key in Hydra's message; "" where no key is like it."""
+    """Return `; did you mean KEY?` for the unknown key in Hydra's message; "" if no key is similar."""
     wrong = re.search(r"Could not (?:override|append to config|delete from config\.) '\+*~?([^'=]+)", message)
     known = groups(conf)
     chosen = [override for override in overrides if re.split("[@=]", override)[0] in known]
@@ -198,7 +198,7 @@ def _suggestion(message: str, overrides: list[str], conf: Path, folder: Path | N
 
 
 def _keys(config: "DictConfig") -> Iterator[str]:
-    """The dotted keys of a config, of mappings and of values."""
+    """Yield the dotted keys of a config, of mappings and of values."""
     from omegaconf import OmegaConf
 
     parts: list[tuple[str, Any]] = [("", OmegaConf.to_container(config))]
@@ -209,8 +209,8 @@ def _keys(config: "DictConfig") -> Iterator[str]:
 
 
 def load_method(kind: str, name: str, conf: Path = CONF, folder: Path | None = None) -> dict[str, Any]:
-    """The content of a method's YAML file, the project's or else the user's; ConfigError, in one line, for one that is
-    no mapping in YAML or states another name than its own. `frozen` checks keys and values."""
+    """Read a method's YAML file, the project's or the user's; ConfigError, in one line, unless it is a mapping that
+    states no name other than the file's. `frozen` checks keys and values."""
     path = _file_of(kind, name, conf, folder)
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), YAML)
@@ -227,14 +227,14 @@ def load_method(kind: str, name: str, conf: Path = CONF, folder: Path | None = N
 
 
 def _file_of(kind: str, name: str, conf: Path, folder: Path | None) -> Path:
-    """Where a file of a group is: the project's, or else the user's."""
+    """The path of a file of a group: the project's if it exists, else the user's."""
     places = [place / kind / f"{name}.yaml" for place in (conf, folder) if place]
     return next((place for place in places if place.is_file()), places[-1])
 
 
 def load_part(kind: str, name: str, conf: Path = CONF, folder: Path | None = None) -> dict[str, Any]:
-    """The content of the file of a data set, model or partition, with that of its defaults. Raises ConfigError, or
-    ValueError for what is no mapping with all its values."""
+    """Read the file of a data set, model or partition, with its defaults. Raises ConfigError, and ValueError for a
+    mapping that lacks values."""
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
@@ -246,10 +246,10 @@ def load_part(kind: str, name: str, conf: Path = CONF, folder: Path | None = Non
 
 
 def frozen(config: "DictConfig") -> ComposedConfig:
-    """The part of a composed config that decides the outcome, resolved.
+    """Return the resolved part of a composed config that determines the outcome.
 
-    Keys are in alphabetical order, as in the file of a job, since a task may go by their order. `kernels=auto` becomes
-    the backend of this machine; a plan has decided before.
+    Keys are in alphabetical order, as in the file of a job, since a task may depend on their order. `kernels=auto`
+    becomes the backend of this machine.
 
     Raises ValueError for missing values, keys or kernels that are unknown, wrong types, and methods of two kinds.
     """
@@ -264,7 +264,7 @@ def frozen(config: "DictConfig") -> ComposedConfig:
     assert isinstance(resolved, dict)
     for key in ("task", "kernels", "seed"):
         if key not in resolved:
-            raise ConfigError(f"{key} is not there; no run can do without")
+            raise ConfigError(f"{key} is missing; every run needs it")
     _checked("task", resolved["task"])
     kinds = [kind for kind in METHODS if resolved.get(kind) is not None]
     for kind in kinds:
@@ -272,8 +272,8 @@ def frozen(config: "DictConfig") -> ComposedConfig:
     if len(kinds) > 1:
         both = " and ".join(f"{kind}={resolved[kind]['name']}" for kind in kinds)
         raise ConfigError(
-            f"{both} can't be compared in one run, of which a task takes one; leave out what you chose,"
-            " or (in the file of a task of your own) override the other by null, as conf/task/reconstruction.yaml does"
+            f"{both} can't be compared in one run: a task takes one method; remove one, or, in a task's own file,"
+            " override the other by null, as conf/task/reconstruction.yaml does"
         )
     kept = {"task": resolved["task"], "kernels": kernels.resolve(resolved["kernels"]), "seed": resolved["seed"]}
     label = ""
@@ -287,18 +287,18 @@ def frozen(config: "DictConfig") -> ComposedConfig:
 
 
 def _in_order(part: Any) -> Any:
-    """A part of a config with the keys of all mappings in alphabetical order."""
+    """Sort the keys of all mappings in a part of a config."""
     if isinstance(part, dict):
         return {key: _in_order(part[key]) for key in sorted(part, key=str)}
     return [_in_order(one) for one in part] if isinstance(part, list) else part
 
 
 def _check_method(kind: str, method: Any) -> None:
-    """Raise ValueError for the section of a method with an unknown key, or a value of a wrong type."""
+    """Raise ValueError for an unknown key or a wrong type in the section of a method."""
     name, part = _checked(kind, method).get("name"), METHODS[kind][1]
     _checked(part, method.get(part))
     if not isinstance(name, str):
-        raise ConfigError(f"{kind}.name={name!r} must be a text")
+        raise ConfigError(f"{kind}.name={name!r} must be a string")
     for key in method:
         choose(f"{kind} {name}: key", key, METHODS[kind] + SHOWN)
     for key in _checked(f"{kind}.theory", method.get("theory") or {}):
@@ -306,7 +306,7 @@ def _check_method(kind: str, method: Any) -> None:
 
 
 def _checked(name: str, part: Any) -> dict[Any, Any]:
-    """A part of a config; ConfigError for one that is no mapping, or with a `_target_` that is no text."""
+    """Return a part of a config; ConfigError unless it is a mapping whose `_target_` is a string."""
     if not isinstance(part, dict):
         raise ConfigError(f"{name}={part!r} must map keys to values; --help lists them")
     if not isinstance(target := part.get("_target_", ""), str):
@@ -315,8 +315,8 @@ def _checked(name: str, part: Any) -> dict[Any, Any]:
 
 
 def user_folder(folder: str | Path) -> Path | None:
-    """A user's own folder, put on the module path; None for none. Raises ConfigError for one without `METHODS` or
-    `PARTS`."""
+    """Resolve a user's folder and put it on the module path; None for none. Raises ConfigError for a folder without
+    `METHODS` or `PARTS`."""
     if not folder:
         return None
     path = Path(folder).expanduser().resolve()
@@ -333,8 +333,8 @@ def _sha256(text: str) -> str:
 
 
 def _digest(conf: Path, own: Path | None) -> str:
-    """SHA-256 over the YAML files that Hydra reads, and its version; "" if a file refers to what is not in them: to the
-    environment, say, by `${oc...}`, or to one of APART."""
+    """Return the SHA-256 of the YAML files that Hydra reads, and its version; "" if a file refers to anything else: to
+    the environment by `${oc...}`, or to APART."""
     digest = hashlib.sha256(f"{version('hydra-core')} {version('omegaconf')}".encode())
     elsewhere = re.compile(rb"\$\{\s*\.*(oc\.|" + "|".join(APART).encode() + rb")")
     for folder in (conf, own) if own else (conf,):

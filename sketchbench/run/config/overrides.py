@@ -1,6 +1,6 @@
-"""Overrides of the command line, checked before Hydra takes them.
+"""Overrides of the command line, checked before Hydra reads them.
 
-Hydra takes some that change nothing, or not what they seem to, such as a key that nothing reads, or its own settings.
+Hydra accepts overrides without effect, or with an unexpected one, such as a key that nothing reads.
 """
 
 import itertools
@@ -27,7 +27,7 @@ def groups(conf: Path) -> list[str]:
 
 
 def check(overrides: Sequence[str], conf: Path) -> None:
-    """Raise ConfigError, in one line, for an override that would change nothing, or not what it seems to."""
+    """Raise ConfigError, in one line, for an override without the effect that it seems to have."""
     known = groups(conf)
     for override in overrides:
         match = OVERRIDE.fullmatch(override)
@@ -48,9 +48,9 @@ def check(overrides: Sequence[str], conf: Path) -> None:
 
 
 def product(overrides: Sequence[str], places: Sequence[Path] = ()) -> list[list[str]]:
-    """Every combination of the values that overrides list, by Hydra's grammar: `b=16,32`, `b=range(1,4)`, and
-    `sketch=glob(s*)` of the files of a group in `places`. Raises ConfigError, in one line, for what is no override, and
-    for one without a value.
+    """Return every combination of the values that overrides list, by Hydra's grammar: `b=16,32`, `b=range(1,4)`, and
+    `sketch=glob(s*)` over the files of a group in `places`. Raises ConfigError, in one line, for a malformed override
+    and for a missing value.
 
     >>> product(["b=16,32", "sketch=srht"])
     [['b=16', 'sketch=srht'], ['b=32', 'sketch=srht']]
@@ -78,19 +78,19 @@ def product(overrides: Sequence[str], places: Sequence[Path] = ()) -> list[list[
 
 
 def quote(text: str) -> str:
-    """A text, whatever its letters, as a value of Hydra's grammar."""
+    """Quote any string as a value of Hydra's grammar."""
     from hydra.core.override_parser.types import Quote, QuotedString
 
     return str(QuotedString(text, Quote.double).with_quotes())
 
 
 def explain(error: Exception) -> str:
-    """An error of Hydra's in one line; for an override that its grammar lacks, with what to write instead."""
+    """Return an error of Hydra's in one line; for a malformed override with the correct form."""
     override = getattr(error, "override", None)
     if override is None:
         return str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
     key, _, value = override.partition("=")
     reason = str(error).partition(" while evaluating ")[2].partition("See https")[0]  # of one of its functions
     if value and not reason:
-        reason = f"a text with such letters needs quotes: {shlex.quote(f'{key}={quote(value)}')}"
+        reason = f"this string needs quotes: {shlex.quote(f'{key}={quote(value)}')}"
     return f"Error parsing override {override!r}{f'; {one_line(reason)}' if reason else ''}"

@@ -18,19 +18,19 @@ LONGEST = 400  # characters of a message, which may show a part of the file
 
 
 class SchemaError(ValueError):
-    """Content that does not fit its schema; the message is for the user."""
+    """Content that does not fit its schema; the message is for users."""
 
 
 def read(path: Path, schema: str) -> Any:
-    """The content of a YAML file that fits a schema: see `load` and `validate`."""
+    """Read a YAML file that fits a schema; see `load` and `validate`."""
     content = load(path)
     validate(content, schema, str(path))
     return content
 
 
 def load(path: Path) -> Any:
-    """The content of a YAML file: mappings with texts as keys, lists, texts, numbers, truth values and nothing else.
-    Raises SchemaError, in one line that names the file, for another file and for a key that is there twice."""
+    """Read a YAML file of mappings with string keys, lists, strings, numbers, booleans and nulls. Raises SchemaError,
+    in one line that names the file, for anything else and for a duplicate key."""
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
         _count(content, "the top", LARGEST)
@@ -55,7 +55,7 @@ class YAML(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
 
 
 class _Loader(YAML):
-    """YAML without keys that appear twice. A date is a text, as JSON has none."""
+    """YAML without duplicate keys. A date is a string, as in JSON."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012 (as PyYAML declares it)
         first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
@@ -67,20 +67,20 @@ class _Loader(YAML):
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode):
                 if key.value in seen:
-                    raise SchemaError(f"line {key.start_mark.line + 1}: key {key.value} is there twice; remove one")
+                    raise SchemaError(f"line {key.start_mark.line + 1}: duplicate key {key.value}; remove one")
                 seen.add(key.value)
         return super().construct_mapping(node, deep)
 
 
 def _count(content: Any, place: str, left: int) -> int:
-    """The number of values that remain of `left` after those of the content; ValueError where it has more, and for a
-    value of a type that JSON lacks."""
+    """Return `left` less the number of values in the content; SchemaError if it has more, and for a type that JSON
+    lacks."""
     if left <= 0:
         raise SchemaError(f"it has more than {LARGEST} values, with those that aliases repeat")
     if isinstance(content, dict):
         for key, value in content.items():
             if not isinstance(key, str):
-                raise SchemaError(f"at {place}: key {key} must be a text; write it in quotes")
+                raise SchemaError(f"at {place}: key {key} must be a string; write it in quotes")
             left = _count(value, key, left - 1)
     elif isinstance(content, list):
         for value in content:
@@ -88,7 +88,7 @@ def _count(content: Any, place: str, left: int) -> int:
     elif isinstance(content, float) and math.isnan(content):
         raise SchemaError(f"at {place}: {content} is not a number")
     elif not isinstance(content, str | int | float | None):
-        raise SchemaError(f"at {place}: a value of type {type(content).__name__} must be a text, a number or a list")
+        raise SchemaError(f"at {place}: a value of type {type(content).__name__} must be a string, a number or a list")
     return left
 
 
@@ -104,7 +104,7 @@ def validate(content: Any, schema: str, name: str) -> None:
 
 
 def _suggestion(error: jsonschema.ValidationError) -> str:
-    """`; did you mean NAME?` for an unknown key or choice; "" where no name is like it."""
+    """Return `; did you mean NAME?` for an unknown key or choice; "" if no name is similar."""
     instance, rules = error.instance, error.schema
     if error.validator == "additionalProperties" and isinstance(instance, dict) and isinstance(rules, dict):
         known = rules.get("properties", {}).keys()

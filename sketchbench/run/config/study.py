@@ -1,4 +1,4 @@
-"""Studies: files of conf/study with the settings of one scale, as combinations of which a plan makes runs."""
+"""Studies: files of conf/study at one scale, as combinations of settings for the runs of a plan."""
 
 import copy
 import itertools
@@ -20,7 +20,7 @@ SECTIONS = ("axes", "set", "with")  # of a study, which a scale may change
 NO_METHOD = "any"  # the method of a study that compares nothing
 
 
-class Point(NamedTuple):
+class StudyPoint(NamedTuple):
     """One combination of a study's axes: the option of each group of the task's config, settings by dotted key, and the
     values of the axes by their columns in tables."""
 
@@ -35,18 +35,18 @@ class Point(NamedTuple):
 
 
 class Variation(NamedTuple):
-    """Settings `set`, by dotted key, of the combinations that have one of the values `where` in each column."""
+    """Settings `set`, by dotted key, for combinations with one of the values `where` in each column."""
 
     where: dict[str, list[Any]]
     set: Mapping[str, Any] = {}
 
     def matches(self, columns: Mapping[str, Any]) -> bool:
-        """Whether a combination has one of the values in each column, of which `method` is one."""
+        """Return whether a combination has one of the values in each column; `method` is a column."""
         return all(columns.get(name) in values for name, values in self.where.items())
 
 
 class Long(NamedTuple):
-    """The hours of one processor core that the runs of a study take, and the measurement behind this number."""
+    """The hours of a study on one core, and their source."""
 
     hours: float
     measured: str
@@ -57,18 +57,18 @@ class Study:
     """One file of conf/study at one scale.
 
     Attributes:
-        kind: the group of the methods that it compares, a key of `METHODS`; "" for a study without methods.
-        methods: the names of its methods; `all` stands for every file of the group, `mine` for a user's own.
-        needs: keys of a method's `theory`, of which a method must claim one at least to take part.
-        axes, set: the values of each axis, and the setting of all runs, by dotted key or config group.
+        kind: the group of the compared methods, a key of `METHODS`; "" for a study without methods.
+        methods: the names of the methods; `all` is every file of the group, `mine` a user's own.
+        needs: keys of `theory`; a method takes part if it claims at least one.
+        axes, set: the values of each axis, and the settings of all runs, by dotted key or config group.
         groups: the option of each group of the task's config.
         group_axes: the axes that are config groups.
-        together: the largest number of its runs in one process; None: the number that settings give.
-        always: whether it is run with any chosen studies, on their methods, each at the first size that it takes.
-        trial_runs: whether each trial is a run of its own.
-        variations: settings of some combinations; the first that matches counts.
-        seed: what is added to the root of all randomness, so that its draws are not another scale's.
-        long: the time of its runs, if it is more than a day of two processor cores.
+        together: the largest number of runs in one process; None: the number in the settings.
+        always: whether it runs with any chosen study, on its methods, each at the first size that it takes.
+        trial_runs: whether each trial is a separate run.
+        variations: settings of some combinations; the first match counts.
+        seed: a number added to the root seed, so that draws differ between scales.
+        long: the time of its runs, if it exceeds a day on two cores.
     """
 
     name: str
@@ -89,11 +89,11 @@ class Study:
     long: Long | None = None
 
     def takes(self, theory: Mapping[str, Any]) -> bool:
-        """Whether a method with this `theory` takes part."""
+        """Return whether a method with this `theory` takes part."""
         return not self.needs or any(theory.get(key) is not None for key in self.needs)
 
-    def points(self, method: str) -> Iterator[Point]:
-        """Every combination of the axes for a method, in the order of the axes."""
+    def points(self, method: str) -> Iterator[StudyPoint]:
+        """Yield every combination of the axes for a method, in the order of the axes."""
         for values in itertools.product(*self.axes.values()):
             axes = dict(zip(self.axes, values, strict=True))
             columns = {key.rpartition(".")[2]: value for key, value in axes.items()}
@@ -101,7 +101,7 @@ class Study:
             varied = next((variation.set for variation in self.variations if variation.matches(place)), {})
             groups = self.groups | {key: value for key, value in axes.items() if key in self.group_axes}
             settings = self.set | {key: value for key, value in axes.items() if key not in self.group_axes}
-            yield Point(groups, settings | dict(varied), columns)
+            yield StudyPoint(groups, settings | dict(varied), columns)
 
 
 def names(conf: Path) -> list[str]:
@@ -110,8 +110,8 @@ def names(conf: Path) -> list[str]:
 
 
 def read(conf: Path, name: str, scale: str, *, gpu: bool = False) -> Study:
-    """A study at a scale, merged with the study that it is `like`; with `gpu`, with the settings for a GPU. Raises
-    SchemaError or ConfigError, in one line that names the file, for content that does not fit."""
+    """Read a study at a scale, merged with the study that it is `like`, and, with `gpu`, with its settings for a GPU.
+    Raises SchemaError or ConfigError, in one line that names the file, for invalid content."""
     paths = chapters.named(conf, "study")
     path = paths.get(name, conf / "study" / f"{name}.yaml")
     text = _read(path)
@@ -172,7 +172,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _merged(model: dict[str, Any], text: dict[str, Any]) -> dict[str, Any]:
-    """The model, overridden by the text: mappings key by key, other values as a whole."""
+    """Override the model by the text: mappings key by key, other values as a whole."""
     merged = copy.deepcopy(model)
     for key, value in text.items():
         nested = isinstance(value, dict) and isinstance(merged.get(key), dict)
