@@ -36,6 +36,9 @@ HEADINGS = (
 )
 
 
+REFUTED = {"verdict": "fails", "tightness": NAN, "statistic": 3.0, "low": 2.5, "high": 3.5}
+
+
 def verdict(**changes: Any) -> dict[str, Any]:
     """A row of a table of verdicts."""
     told = {"claim": "S2", "paper": "song2023", "place": "Table 1", "role": "printed", "label": "AMS", "method": "ams"}
@@ -55,7 +58,7 @@ def scales(tmp_path: Path) -> list[Scale]:
     """The quick scale with a few verdicts; of the papers' there is nothing."""
     rows = [
         verdict(),
-        verdict(label="SRHT", method="srht", verdict="fails", tightness=NAN, statistic=3.0, low=2.5, high=3.5),
+        verdict(label="SRHT", method="srht", **REFUTED),
         verdict(claim="S3", verdict="not run", label=None, method=None, statistic=NAN),
     ]
     write_verdicts(tmp_path, rows)
@@ -175,6 +178,10 @@ def test_the_front_page_keeps_the_questions_apart(scales: list[Scale]) -> None:
     assert "claims.html#paper=song2023&amp;role=printed&amp;verdict=fails&amp;scale=quick" in text
     assert "frontier.html" not in text  # there is none in these reports
     assert "No claim of the findings has been run at the scale quick." in text
+    publish(scales[0].reports, [verdict(), verdict(label="SRHT", method="srht", **REFUTED)])
+    text = made(front, scales)["index.md"].text
+    assert "Beside the published ones, at the scale quick: 2 reproduced, 1 not run." in text
+    assert "alarm" not in text
 
 
 def test_the_front_page_has_the_findings_with_their_verdicts(scales: list[Scale]) -> None:
@@ -196,15 +203,6 @@ def test_the_picture_of_the_first_finding_is_drawn_by_the_code() -> None:
     assert number.sub("", kept) == number.sub("", drawn)
     pairs = zip(number.findall(kept), number.findall(drawn), strict=True)
     assert all(abs(float(before) - float(now)) < 0.11 for before, now in pairs)
-
-
-@pytest.mark.git
-def test_what_is_reproduced_is_told_in_plain_words(scales: list[Scale]) -> None:
-    write_verdicts(scales[0].reports, [verdict()])
-    publish(scales[0].reports, [verdict()])
-    text = made(front, scales)["index.md"].text
-    assert "Beside the published ones, at the scale quick: 1 reproduced." in text
-    assert "alarm" not in text
 
 
 def test_the_papers_scale_alone_has_a_front_page(scales: list[Scale]) -> None:
