@@ -22,11 +22,10 @@ import yaml
 
 from sketchbench.base.files import check_writable, write_bytes, write_text
 from sketchbench.base.project import PROJECT
-from sketchbench.report import seal
 from sketchbench.report.codes import unchanged
 from sketchbench.report.evidence import transfer
 from sketchbench.report.evidence.outcomes import Scale
-from sketchbench.report.site import lists
+from sketchbench.report.site import figures, lists
 from sketchbench.report.site.page import Asset, Page, own_scales, scales_of
 from sketchbench.report.site.transfer import pages as transfer_pages
 
@@ -42,7 +41,7 @@ DOCS = (
     *("docs/findings.md", "docs/tutorial.md", HOWTO, "docs/verdicts.md", "docs/notation.md", "docs/architecture.md"),
     *(REFERENCE, "docs/style.md"),
 )
-SHOWN = re.compile(r"\]\(\.\./(reports/figures/[\w-]+\.png)\)")  # a figure in docs/findings.md
+SHOWN = re.compile(r"\]\(\.\./reports/figures/([\w-]+)\.png\)")  # a figure in docs/findings.md
 # Files that no page refers to: source maps, stemmers of other languages, the index that only a server would send.
 UNUSED = ("assets/**/*.map", "assets/javascripts/lunr/**/*", "search/search_index.json", "sitemap.xml*")
 
@@ -117,7 +116,7 @@ def build(target: Path, root: Path = PROJECT, folder: Path | None = None) -> str
         with unchanged(__name__, *(f"sketchbench.report.site.{name}" for name in MODULES)):
             pages = write(itertools.chain(all_pages(scales, root / "conf"), more), source)
         _copy(root / "docs", source / "docs")
-        _copy_figures(root, source)
+        _copy_figures(root, source / "docs")
         write_text(source / "site.css", (HERE / "theme" / "site.css").read_text(encoding="utf-8"))
         config = Path(place) / "mkdocs.yml"
         write_text(config, yaml.safe_dump(mkdocs_config(pages, source, target), allow_unicode=True))
@@ -220,12 +219,16 @@ def _copy(folder: Path, target: Path) -> None:
             write_bytes(target / path.relative_to(folder), path.read_bytes())
 
 
-def _copy_figures(root: Path, source: Path) -> None:
-    """Copy the figures that docs/findings.md shows, verified, to the same paths as in the repository."""
-    for page in (root / "docs").glob("findings.md"):
-        for name in SHOWN.findall(page.read_text(encoding="utf-8")):
-            if (root / name).is_file():
-                write_bytes(source / name, seal.content(root / name, "figure", "quick"))
+def _copy_figures(root: Path, docs: Path) -> None:
+    """Put the figures of findings.md into the folder of the page, verified and in the small format of the site."""
+    for page in docs.glob("findings.md"):
+        text = page.read_text(encoding="utf-8")
+        for name in SHOWN.findall(text):
+            picture = figures.asset(Scale("quick", root / "reports"), name)
+            small = Path(picture.path).name
+            write_bytes(docs / small, picture.content)
+            text = text.replace(f"](../reports/figures/{name}.png)", f"]({small})")
+        write_text(page, text)
 
 
 def _run(config: Path) -> None:
