@@ -278,9 +278,6 @@ def test_whatever_is_measured_is_drawn_within_the_frame(changes: dict[str, float
         assert "nan" not in picture
         for x in re.findall(r' (?:cx|x|x1|x2)="([^"]*)"', picture):
             assert 0 <= float(x) <= 440
-
-
-def test_nothing_is_drawn_of_no_number() -> None:
     assert draw_panels([verdict(statistic=NAN)], {}, "S2") == ""
 
 
@@ -345,13 +342,10 @@ def test_what_takes_several_runs_has_no_command() -> None:
     assert commands.single_run(CONF, "quick", verdict(method="control/zero")) == ""
 
 
-def test_nothing_to_show_is_said(tmp_path: Path) -> None:
-    with pytest.raises(build.SiteError, match=r"no claims.csv to show; run sketchbench results"):
-        build.build(tmp_path / "site", tmp_path)
-
-
 def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
     """MkDocs empties the folder of its site."""
+    with pytest.raises(build.SiteError, match=r"no claims.csv to show; run sketchbench results"):
+        build.build(tmp_path / "site", tmp_path)
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(build.SiteError, match=r"has files that are of no site of ours, .*; name an empty folder"):
         build.build(tmp_path)

@@ -43,16 +43,6 @@ def test_a_filter_narrows_the_claims_and_stands_in_the_address(opened: Any) -> N
     assert count(page) == every
 
 
-def test_a_link_leads_to_a_part_of_the_claims(opened: Any) -> None:
-    page = opened("claims.html#verdict=fails&method=CountSketch")
-    rows = page.locator(".claim:visible tr[data-method]:visible").all_inner_texts()
-    assert rows
-    assert all("CountSketch" in row and "fails" in row for row in rows)
-    page.get_by_role("button", name="Show all").click()
-    assert page.evaluate("location.hash") == ""
-    assert " of " not in count(page)
-
-
 def test_typing_finds_a_claim_by_words_and_letters_make_one_address(opened: Any) -> None:
     page = opened("claims.html")
     steps = page.evaluate("history.length")

@@ -59,6 +59,9 @@ def test_which_method_at_a_sixteenth_of_the_bytes(page: Any) -> None:
 
 
 def test_what_does_countsketch_fail_at(page: Any) -> None:
-    """One click away."""
+    """One click away; another click shows all claims."""
     follow(page, "What does method Y fail at")
     assert all("CountSketch" in row and "fails" in row for row in rows(page))
+    page.get_by_role("button", name="Show all").click()
+    assert page.evaluate("location.hash") == ""
+    assert " of " not in page.locator(".listing-count").inner_text()
