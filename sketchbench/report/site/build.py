@@ -116,7 +116,7 @@ def build(target: Path, root: Path = PROJECT, folder: Path | None = None) -> str
         with unchanged(__name__, *(f"sketchbench.report.site.{name}" for name in MODULES)):
             pages = write(itertools.chain(all_pages(scales, root / "conf"), more), source)
         _copy(root / "docs", source / "docs")
-        _copy_figures(root, source / "docs")
+        _link_figures(root, source / "docs")
         write_text(source / "site.css", (HERE / "theme" / "site.css").read_text(encoding="utf-8"))
         config = Path(place) / "mkdocs.yml"
         write_text(config, yaml.safe_dump(mkdocs_config(pages, source, target), allow_unicode=True))
@@ -141,11 +141,11 @@ def write(items: Iterator[Page | Asset], source: Path) -> list[Page]:
 
 
 def _front_matter(page: Page) -> str:
-    """The YAML head of a page, which hides its list of pages, hides its list of headings where it has few, and keeps
-    the numbers of tables out of the search."""
+    """The YAML head of a page, which hides the list of pages, and a short list of headings. The search skips the
+    numbers of tables, and the list of claims, since each claim has a page."""
     long = page.text.count("\n## ") > 1 and not page.path.startswith("claims/")
     hidden = ["navigation"] if long else ["navigation", "toc"]
-    about = {"title": page.title, "hide": hidden, "search": {"exclude": page.path.startswith("tables/")}}
+    about = {"title": page.title, "hide": hidden, "search": {"exclude": page.path.startswith(("tables/", "claims.md"))}}
     return f"---\n{yaml.safe_dump(about)}---\n\n"
 
 
@@ -219,15 +219,17 @@ def _copy(folder: Path, target: Path) -> None:
             write_bytes(target / path.relative_to(folder), path.read_bytes())
 
 
-def _copy_figures(root: Path, docs: Path) -> None:
-    """Put the figures of findings.md into the folder of the page, verified and in the small format of the site."""
+def _link_figures(root: Path, docs: Path) -> None:
+    """Let findings.md show the figures as the site has them, verified; a site of own figures gets copies beside it."""
     for page in docs.glob("findings.md"):
         text = page.read_text(encoding="utf-8")
         for name in SHOWN.findall(text):
             picture = figures.asset(Scale("quick", root / "reports"), name)
-            small = Path(picture.path).name
-            write_bytes(docs / small, picture.content)
-            text = text.replace(f"](../reports/figures/{name}.png)", f"]({small})")
+            place = docs.parent / picture.path
+            if not place.is_file() or place.read_bytes() != picture.content:
+                place = docs / place.name
+                write_bytes(place, picture.content)
+            text = text.replace(f"](../reports/figures/{name}.png)", f"]({os.path.relpath(place, docs)})")
         write_text(page, text)
 
 

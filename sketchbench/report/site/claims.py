@@ -76,8 +76,8 @@ def _claim(
         yield f"## In words\n\n<p>{typeset(claim.words)}</p>"
     nothing, _, numbers = claim.dataset.partition("none")
     data = f"On {escape(claim.dataset)}" if nothing else f"Without data{escape(numbers).replace(',', ':', 1)}"
-    yield f"## What was measured\n\n<p>{data}{_trials(own)}.</p>\n\n{_checks(claim, scales)}"
-    yield "## The answer"
+    yield f"## What was measured {UNFOUND}\n\n<p>{data}{_trials(own)}.</p>\n\n{_checks(claim, scales)}"
+    yield f"## The answer {UNFOUND}"
     if not run:
         why = "; ".join(sorted(set(filter(None, every["case"])))) or "its studies have not been run"
         yield f"<p><strong>Not run yet</strong>: {prose(why)}.</p>"
