@@ -3,6 +3,7 @@
 import numpy as np
 from listed import data
 
+from sketchbench.report.site import lists
 from sketchbench.report.site.lists import Column, listing
 
 COLUMNS = (
@@ -31,3 +32,8 @@ def test_nothing_of_the_data_is_markup_of_the_page() -> None:
     text = listing("made_up", COLUMNS, ROWS)
     assert "<b>" not in text
     assert "\n" not in text
+
+
+def test_all_that_a_list_needs_comes_with_the_site() -> None:
+    paths = {asset.path for asset in lists.assets()}
+    assert {lists.SCRIPT, *lists.STYLES, "lists/tabulator.min.js"} <= paths
