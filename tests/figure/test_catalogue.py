@@ -35,8 +35,8 @@ def write(folder: Path, **changes: Any) -> Path:
 def test_an_entry(entry: Entry) -> None:
     """It names studies that exist, and a function that takes its arguments."""
     assert set(entry.studies) <= STUDIES
-    draw = importlib.import_module(f"sketchbench.report.figure.{entry.module}").draw
-    inspect.signature(draw).bind({}, **entry.arguments)
+    plot = importlib.import_module(f"sketchbench.report.figure.{entry.module}").plot
+    inspect.signature(plot).bind({}, **entry.arguments)
 
 
 def test_what_an_entry_says(tmp_path: Path) -> None:
@@ -87,8 +87,8 @@ def test_a_file_that_is_no_entry(tmp_path: Path, text: str) -> None:
 
 def test_arguments_that_the_module_does_not_take() -> None:
     entry = Entry("growth", ("growth",), **WORDS, arguments={"blocks": {}})
-    with pytest.raises(SchemaError, match=r"arguments of figure\.growth\.draw: .*'blocks'"):
-        drawing.draw(entry, {})
+    with pytest.raises(SchemaError, match=r"arguments of figure\.growth\.plot: .*'blocks'"):
+        drawing.plot(entry, {})
 
 
 def test_no_figure_shows_a_control() -> None:
@@ -96,7 +96,7 @@ def test_no_figure_shows_a_control() -> None:
     name = "sparse_gradients"
     tables = {study: pd.read_csv(published() / "tables" / f"{study}.csv") for study in CATALOGUE[name].studies}
     assert tables[name]["method"].str.startswith("control/").any()
-    loss = drawing.draw(CATALOGUE[name], tables).axes[0]
+    loss = drawing.plot(CATALOGUE[name], tables).axes[0]
     assert all(np.all(np.diff(line.get_xdata()) > 0) for line in loss.lines if len(line.get_xdata()) > 2)
 
 
@@ -155,7 +155,7 @@ def test_no_module_reads_the_catalogue() -> None:
 def heads(name: str, scale: str, **changes: Any) -> str:
     """The words at the top of a figure that is drawn from the published tables, with changes of their columns."""
     read = {study: pd.read_csv(published() / "tables" / f"{study}.csv") for study in CATALOGUE[name].studies}
-    figure = drawing.draw(CATALOGUE[name], {study: table.assign(**changes) for study, table in read.items()}, scale)
+    figure = drawing.plot(CATALOGUE[name], {study: table.assign(**changes) for study, table in read.items()}, scale)
     return " ".join(text.get_text() for text in figure.texts if text.get_position()[1] > 0.5).replace("\n", " ")
 
 

@@ -52,7 +52,7 @@ LIBRARIES = {
 }
 
 
-def draw(table: pd.DataFrame) -> Figure:
+def plot(table: pd.DataFrame) -> Figure:
     """Draw the table of `sketchbench.report.table.benchmarks`.
 
     Above, over d and in a panel for each group, seconds divided by the seconds of copying the input; other libraries
@@ -158,7 +158,7 @@ def _ratios(axes: Axes, peers: pd.DataFrame) -> None:
 def figure_of(csv: Path, svg: Path, png: Path) -> None:
     """Draw the table that make bench wrote, in both formats, and seal them; TableError where it is another table."""
     table = read_table(csv, "benchmarks", NEEDED)
-    figure = draw(table)
+    figure = plot(table)
     foot.write(figure, "Data: random vectors, timed on one machine. Bars and bands: none.")
     description = "What kernels and recoveries cost: seconds over the dimension, and relative to other libraries."
     save(figure, svg, png, title="Benchmarks", description=description)

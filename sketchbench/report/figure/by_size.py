@@ -13,7 +13,7 @@ from sketchbench.report.figure import style
 ZERO = 1e-12  # means below it are due to rounding
 
 
-def draw(cases: Mapping[str, pd.DataFrame], bound: str | None = None) -> Figure:
+def plot(cases: Mapping[str, pd.DataFrame], bound: str | None = None) -> Figure:
     """Measured values with lines through the exact ones, on logarithmic axes, and below the ratio of the two.
 
     `cases` has rows with `low`, `high`, `exact` and `bound`, by the label of their y axis; `bound` is the legend entry

@@ -17,13 +17,13 @@ from sketchbench.run.digest import CodeDigest
 FOLDER = HOME / "conf" / "figure"
 INTERVALS = "All intervals of the figure hold at once, except with probability 1e-3; very long ones leave the frame."
 SOURCES = {path.stem: path.read_text("utf-8") for path in Path(__file__).parent.glob("*.py")}
-MODULES = sorted(name for name, source in SOURCES.items() if "\ndef draw(tables:" in source)
+MODULES = sorted(name for name, source in SOURCES.items() if "\ndef plot(tables:" in source)
 
 
 @dataclass(frozen=True)
 class Entry:
     """A figure of the catalogue, whose keys workflow/schemas/figure.schema.yaml explains; the function
-    `draw(tables, **arguments)` of its module draws it."""
+    `plot(tables, **arguments)` of its module draws it."""
 
     module: str
     studies: tuple[str, ...]

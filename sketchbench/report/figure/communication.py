@@ -16,7 +16,7 @@ LEGEND: dict[str, style.Line] = {
 }
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
     """From studies communication, communication_flat and communication_logistic. Above, over the compression: rounds
     divided by 1 + α times the rounds without sketches, and bytes divided by the bytes without sketches. Below: the
     excess loss divided by its start, over rounds and over megabytes."""

@@ -24,7 +24,7 @@ FEW_POINTS = 10  # fewer are marked, so that they are seen as such
 LINES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
     """From studies compressed_iid and compressed_noniid: the quantity accuracy by algorithm and compression,
     over rounds and over what a client has sent. A cross marks the last round before some training diverged.
     A single training has no interval."""

@@ -13,7 +13,7 @@ GRAPHS: dict[str, style.Line] = {
 PANELS = {"relayed": "relaying every message", "gossiped": "averaging with neighbours, to 1e-3"}
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study consensus, over the diameter: the rounds until all nodes have the mean, and the bound."""
     table = tables["consensus"]
     table = style.select(table, method=table[Column.METHOD].min())  # the same for every sketch

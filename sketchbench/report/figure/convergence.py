@@ -18,7 +18,7 @@ PANELS = {
 LOWEST = 1e-5  # of the bound; curves end below it
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
     """From the studies of `PANELS`: a row of panels for each theorem and a column for each group of families, with the
     mean of what the theorem bounds divided by its bound, over the rounds. The families of a panel have their markers at
     different rounds, so that each is seen where they coincide."""

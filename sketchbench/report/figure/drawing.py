@@ -25,19 +25,19 @@ KINDS = ("sketch", "recovery", "compressor")
 METHODS = {"any", *(path.stem for kind in KINDS for path in (HOME / "conf" / kind).glob("*.yaml"))}
 
 
-def draw(entry: Entry, tables: Mapping[str, pd.DataFrame], scale: str = "quick") -> Figure:
+def plot(entry: Entry, tables: Mapping[str, pd.DataFrame], scale: str = "quick") -> Figure:
     """Draw the figure of an entry from the tables of its studies, by name, with its title and the small print at its
     foot. Methods that are broken on purpose, the controls, are in no figure. The title says what is seen of the methods
     of the project: it is left out beside others, and at the scale smoke, which measures nothing.
 
-    Raises SchemaError, in one line, where its module's `draw` does not take the entry's arguments.
+    Raises SchemaError, in one line, where its module's `plot` does not take the entry's arguments.
     """
     entry = entry.at(scale)
-    function = importlib.import_module(f"sketchbench.report.figure.{entry.module}").draw
+    function = importlib.import_module(f"sketchbench.report.figure.{entry.module}").plot
     try:
         inspect.signature(function).bind(tables, **entry.arguments)
     except TypeError as error:
-        raise SchemaError(f"arguments of figure.{entry.module}.draw: {error}") from None
+        raise SchemaError(f"arguments of figure.{entry.module}.plot: {error}") from None
     sound = {name: table[~table[Column.METHOD].str.startswith(CONTROLS)] for name, table in tables.items()}
     figure = function(sound, **entry.arguments)
     ours = all(table[Column.METHOD].isin(METHODS).all() for table in sound.values())
@@ -55,14 +55,14 @@ def code_of(entry: Entry) -> str:
 def make(name: str, entry: Entry, tables: Sequence[Path], scale: str, *, svg: Path, png: Path) -> None:
     """Draw a figure from sealed tables, write it in both formats, and seal it.
 
-    Raises SchemaError as `draw` does, SealError or TableError for a table that does not fit its seal or the figure, and
+    Raises SchemaError as `plot` does, SealError or TableError for a table that does not fit its seal or the figure, and
     FileError (an OSError) where the figure can't be written.
     """
     try:
         frames = {path.stem: read_table(path, "table", KEY, scale=scale) for path in tables}
         if missing := set(entry.studies) - frames.keys():
             raise TableError(f"figure {name} needs the tables of {', '.join(sorted(missing))}; see --tables")
-        figure = draw(entry, frames, scale)
+        figure = plot(entry, frames, scale)
     except SchemaError as error:
         raise SchemaError(f"conf/figure/{name}.yaml: {error}") from None
     except LookupError as error:

@@ -8,7 +8,7 @@ from sketchbench.measure.column import Column
 from sketchbench.report.figure import by_size, style
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study embedding: for every family the pair and size with the largest mean of b (gᵀRᵀRh - gᵀh)²; its exact
     value; the constant claimed. Right: the ratio to the exact value. The intervals hold whichever pair was worst."""
     rows = style.select(tables["embedding"], quantity="embedding_constant")

@@ -19,7 +19,7 @@ LINES: Mapping[str, tuple[str, style.Line]] = {  # by case, with the label
 DIVERGED: style.Line = {"linewidth": 0.7, "linestyle": ":"}
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study equal_bytes: the loss over the rounds, and over the bytes that a client has sent."""
     rows = with_bands(tables["equal_bytes"])
     figure, (rounds, sent) = style.subplots(2.6, 1, 2, sharey=True)

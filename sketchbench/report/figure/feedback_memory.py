@@ -20,7 +20,7 @@ NEAR = 1.5  # times the round of a cross, within which the next one's name stand
 SHARES = {"within in all": ("o", True), "beyond in some": ("o", False), "beyond in all": ("x", True)}
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
     """From a study of the task `feedback_memory`. Left: the mean memory over the rounds at the larger k (quantity
     memory), up to the first trial that is over, marked by a cross. Right: whether it exceeds the limit in a trial
     (quantity beyond), over the compression, by case, rows and k."""

@@ -11,7 +11,7 @@ STUDIES = {"convergence": NEW, "convergence_fixed": ONE}
 LINES = {NEW: "-", ONE: "--"}
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
     """For the sketches that all three studies have. Left, from convergence and convergence_fixed: the mean excess loss
     (case E.1) over the rounds that both have. Right, from frontier_leakage: the quantity visible, as a share of the
     trials, for sums at the fewest bytes. Where weights stay, messages of one key repeat, so that its line stays at the

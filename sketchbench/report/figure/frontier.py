@@ -34,7 +34,7 @@ class View(NamedTuple):
     rows: pd.DataFrame
 
 
-def draw(tables: dict[str, pd.DataFrame], views: Sequence[str] = ("round",)) -> Figure:
+def plot(tables: dict[str, pd.DataFrame], views: Sequence[str] = ("round",)) -> Figure:
     """From the tables of trainings, for each setting a line of three panels: over the bytes that a client sends,
     receives, and both. Of the `views`, `round` has the test error, 1 less the accuracy, over the bytes of a round, and
     `target` the rounds to the target over their bytes. Large markers: no other compressor takes as few bytes and is

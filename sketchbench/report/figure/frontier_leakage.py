@@ -12,7 +12,7 @@ CELL: list[str] = [Column.METHOD, Column.COMPRESSION]
 VIEWS = (("server", "one client's message"), ("sum", "the sum of all messages"))
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
     """From the studies frontier and frontier_leakage, for each budget: the accuracy with iid clients over the lead of
     the best attack on one message over the class mean in dB; above from one client's message, below from the sum of
     all. The axis of leads is linear up to 10 dB, and logarithmic beyond."""

@@ -9,7 +9,7 @@ from sketchbench.measure.column import Column
 from sketchbench.report.figure import style
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study growth: per family and dimension the largest mean of b (gᵀRᵀRh - gᵀh)² over pairs and sizes, and the
     exact value of that pair. Left, all families and the line a = d; right, the families that stay small, enlarged. The
     intervals hold whichever pair was worst."""

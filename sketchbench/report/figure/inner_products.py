@@ -14,7 +14,7 @@ LEGEND = {
 }
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
     """From studies inner_products (left) and inner_products_sparse (right): the mean over draws of
     M = max over i ≠ j of |⟨R_i, R_j⟩| (quantity largest), a point per family and size, over √(ln d / b), for sparse
     embeddings over √(ln d / s). Lines join the same b or s."""

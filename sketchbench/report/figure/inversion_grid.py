@@ -27,7 +27,7 @@ VIEWS = {
 }
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
     """From the study inversion_grid: the mean PSNR by view and attack, and in how many trials the image was
     recovered."""
     (table,) = tables.values()

@@ -5,10 +5,10 @@ from matplotlib.figure import Figure
 
 from sketchbench.measure.column import Column
 from sketchbench.report.figure import style
-from sketchbench.report.figure.inversion_sizes import LEVELS, draw_levels
+from sketchbench.report.figure.inversion_sizes import LEVELS, plot_levels
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study inversion_noise: PSNR over ε, and the share of images that are recovered."""
     table = tables["inversion_noise"]
     psnr = style.select(table, quantity="psnr")
@@ -18,7 +18,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     shares = style.with_shares(failures, failures[Column.TRIALS] - failures[Column.COUNT], count)
     methods = style.methods(rows)
     figure, (left, right) = style.subplots(2.5, 1, 2)
-    draw_levels(left, rows)
+    plot_levels(left, rows)
     private = rows[rows[Column.EPSILON].notna()]
     for method, series, x in style.series(private, methods, Column.EPSILON):
         style.points(left, x, series, method)  # no line across decades without a measurement

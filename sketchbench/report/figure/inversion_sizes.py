@@ -11,14 +11,14 @@ LEVELS = {"control": style.TRUE | {"linestyle": "-"}, "mean image": style.TRUE |
 PIXELS = style.BOUND | {"linewidth": 0.8}
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study inversion_sizes: PSNR over d/b; and the smallest singular values of Rᵀ, and of R on the span of the
     gradient's derivatives by the pixels. At the vertical line, measurements and pixels are equal in number."""
     table = tables["inversion_sizes"]
     rows = style.with_intervals(style.select(table, quantity=["psnr", "gamma", "restricted"]))
     methods = style.methods(rows)
     figure, panels = style.subplots(2.6, 1, 3)
-    draw_levels(panels[0], style.select(rows, quantity="psnr"))
+    plot_levels(panels[0], style.select(rows, quantity="psnr"))
     smallest = "smallest singular value of"
     labels = ("PSNR in dB", f"{smallest} $R^T$", f"{smallest} $R$\non the image's directions")
     pixels = table[Column.PIXELS].max()
@@ -37,7 +37,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     return figure
 
 
-def draw_levels(axes: Axes, psnr: pd.DataFrame) -> None:
+def plot_levels(axes: Axes, psnr: pd.DataFrame) -> None:
     """Draw the mean PSNR of the cases of LEVELS as horizontal lines."""
     for case, line in LEVELS.items():
         axes.axhline(style.select(psnr, case=case)[Column.MEAN].mean(), **line)

@@ -12,7 +12,7 @@ PROPOSITION = ("srht", "srht_replacement", "srct")  # rows of an orthogonal matr
 THICK, THIN = {"linewidth": 1.5, "size": 4.6}, {"linewidth": 0.5, "size": 3.0}
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study isometry, over b: the mean isometry constant of random supports (quantity isometry) with the guide
     1/√b; right, the same times √b, for the families where it stays small."""
     rows = style.select(style.at_largest(tables["isometry"], Column.D), quantity="isometry")

@@ -12,7 +12,7 @@ NORM: style.Line = {"color": style.INK, "linewidth": 0.9}
 LEGEND = {"Theorem 7.5": style.BOUND | {"color": style.EXACT}, "claimed spectral norm, 1": NORM}
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study attack_convergence: log₁₀ L(x_t)/L(x₀) over the rounds, bilinear losses with what Theorem 7.5
     promises, and the network; from study spectrum: γ₁ and γ₂ of every family at its smallest size."""
     attack, spectrum = tables["attack_convergence"], style.at_largest(tables["spectrum"], Column.D)

@@ -10,7 +10,7 @@ from sketchbench.report.figure import style
 KINDS = {"sparse": "sparse signals", "heavy_tail": "heavy tails"}
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
     """From studies padding and padding_starved, a column for each kind of signals, over the compression:
     the error with the support kept out of the padding over the one without (quantity ratio); below,
     the share of the support that fell into the padding (quantity wasted)."""

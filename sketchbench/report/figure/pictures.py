@@ -27,7 +27,7 @@ NAMES = {
 SIZE = 0.78  # inches, of an image and what is around it
 
 
-def draw(tables: Mapping[str, pd.DataFrame], blocks: Mapping[str, str]) -> Figure:
+def plot(tables: Mapping[str, pd.DataFrame], blocks: Mapping[str, str]) -> Figure:
     """From studies of gradient inversion: the quantity picture, a block for each study, with a row for each trial and a
     column for each case, compression or ε. `blocks` has the studies from top to bottom, with the texts beside their
     blocks."""
@@ -42,7 +42,7 @@ def draw(tables: Mapping[str, pd.DataFrame], blocks: Mapping[str, str]) -> Figur
         for place, (title, pictures) in enumerate(block):
             grid[first, place].set_title(title, fontsize=6, pad=2)
             for line, picture in enumerate(pictures):
-                draw_picture(grid[first + line, place], picture)
+                plot_picture(grid[first + line, place], picture)
         first += len(block[0][1])
     for axes in grid.flat:
         style.without_frame(axes)
@@ -66,7 +66,7 @@ def _title(values: dict[str, Any]) -> str:
     return NAMES.get(values[Column.CASE], values[Column.CASE])
 
 
-def draw_picture(axes: Axes, picture: Mapping[Any, Any]) -> None:
+def plot_picture(axes: Axes, picture: Mapping[Any, Any]) -> None:
     """Draw a row of the quantity `picture`; below it its PSNR, unless it is the original."""
     pixels = np.frombuffer(base64.b64decode(picture[Column.PICTURE]), np.uint8)
     image = pixels.reshape([int(size) for size in picture[Column.SHAPE].split("x")]).transpose(1, 2, 0)

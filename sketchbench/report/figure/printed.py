@@ -24,7 +24,7 @@ PRINTED: dict[str, style.Line] = {
 NO_VERDICTS = pd.DataFrame(columns=["claim"])  # none of these cells is judged by one
 
 
-def draw(tables: dict[str, pd.DataFrame], cells: str | None = None) -> Figure:
+def plot(tables: dict[str, pd.DataFrame], cells: str | None = None) -> Figure:
     """From studies of the task `training`, a panel for each: the rounds to the target (quantity rounds_to_target) over
     the share of clients in a round, by case. Filled: the mean of all trainings, with a bar where one more would lie
     (see `printed.agreement`). Open: as printed in `cells`, a file of conf/printed, with a line to what was measured

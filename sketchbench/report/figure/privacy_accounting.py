@@ -22,7 +22,7 @@ LINES: dict[str, tuple[str, style.Line]] = {  # by accountant, with the label
 }
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study privacy_accounting: ε over the rounds T, a panel for each sampling, a line for each accountant."""
     rows = style.select(tables["privacy_accounting"], quantity="epsilon", status="accounted")
     figure, grid = style.subplots(4.6, 2, 2, sharex=True, sharey=True)

@@ -14,7 +14,7 @@ WIDTH = 0.36  # of a place on the x axis, to each side
 ACCOUNTED: style.Line = {"color": style.INK, "linewidth": 1.6}
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study privacy_audit: for each sampling and δ, the ε that is accounted for, as a line, and the ε that attacks
     prove, by family; and with less noise, for all families."""
     rows = style.select(tables["privacy_audit"], quantity="audit")

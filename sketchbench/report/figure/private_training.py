@@ -11,7 +11,7 @@ PANELS = {"accuracy": "accuracy, held out", "excess": r"$f(w) - f(w^*)$"}
 NONE = "none"  # the case without noise
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study private_training: a panel for each quantity, over ε; horizontal lines are runs without noise."""
     table = tables["private_training"]
     rows = style.with_intervals(style.select(table, quantity=list(PANELS)))

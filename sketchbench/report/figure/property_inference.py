@@ -21,7 +21,7 @@ CASES = {  # what is seen, with the area that zhang2021 §6.3 states, and the co
 STATED: style.Line = {"color": style.INK, "marker": "d", "markerfacecolor": "white", "linestyle": "none"}
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study property_inference: the mean area under the ROC curve by case (quantity auc), a bar for each
     share of a batch that has the property, and a mark where the paper states a number."""
     rows = style.with_intervals(style.select(tables["property_inference"], quantity="auc"))

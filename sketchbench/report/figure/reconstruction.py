@@ -10,7 +10,7 @@ BEST = style.TRUE | {"linewidth": 1.4}
 NOTHING: style.Line = {"color": style.INK, "linewidth": 0.7, "linestyle": ":"}
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study reconstruction, over the compression: the relative error, with that of the best k terms (quantity
     floor), which is one line, as the signals are the same for every recovery."""
     table = style.at_largest(tables["reconstruction"], Column.D)

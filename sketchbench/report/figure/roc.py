@@ -12,7 +12,7 @@ CASES: dict[str, style.Line] = {
 }
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study federated_lfw: the quantity roc by case, over false_positives; and the area under the curve
     (quantity auc) over the rounds; means of the few trainings, and bands from the least to the largest."""
     rows = style.with_range(tables["federated_lfw"])

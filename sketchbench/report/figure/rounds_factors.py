@@ -18,7 +18,7 @@ WORDS = {"local_step": "local step"}
 LOW = ("torch", "sketch")  # of the factors whose levels are words
 
 
-def draw(tables: dict[str, pd.DataFrame], printed: Mapping[str, float] | None = None) -> Figure:
+def plot(tables: dict[str, pd.DataFrame], printed: Mapping[str, float] | None = None) -> Figure:
     """From a study of the task `rounds_factors`. Left: the levels of all factors in each run of the design, the high
     one filled. Middle: the rounds of these runs, plain and sketched (quantity rounds_to_target), that with the least
     ratio on top; open where some training missed the target. Right: what going from the low to the high level of a

@@ -17,7 +17,7 @@ PLAIN = {"color": style.EXACT, "marker": "o"}
 SKETCHED = {"color": style.INK, "marker": "s"}
 
 
-def draw(tables: dict[str, pd.DataFrame], printed: Mapping[str, Sequence[int]] | None = None) -> Figure:
+def plot(tables: dict[str, pd.DataFrame], printed: Mapping[str, Sequence[int]] | None = None) -> Figure:
     """From a study of the task `training`, over the share of clients in a round: the rounds to the target (quantity
     rounds_to_target) by case, and their ratio (quantity rounds_ratio). A point is the mean of all trainings, with a bar
     from the least to the largest; open markers are the numbers that the paper printed. A share at which some training

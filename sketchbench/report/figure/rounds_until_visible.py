@@ -14,7 +14,7 @@ PLACES = {
 }
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study frontier_leakage: the quantity visible, as a share of the trials, over the rounds; a panel for each
     place and budget. A line that ends below 1/2 is censored: the median image was not visible in the rounds tried."""
     rows = style.select(tables["frontier_leakage"], quantity="visible")

@@ -9,7 +9,7 @@ from sketchbench.report.figure import by_size, style
 CASES = {"gradient": "real gradients", "flat": "$g=h$ flat"}
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study moments: E(gᵀRᵀRh - gᵀh)², which is the mean of `embedding_constant` over b, for a pair of real
     gradients and for g = h flat; below, as a ratio to the exact value."""
     rows = style.at_largest(style.select(tables["moments"], quantity="embedding_constant"), Column.D)
@@ -20,4 +20,4 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
         rows[column] /= rows[Column.B]
     rows[Column.BOUND] = float("nan")
     symbol = r"$\mathrm{E}\,(g^TR^TRh-g^Th)^2$"
-    return by_size.draw({f"{symbol}\n{CASES.get(case, case)}": style.select(rows, case=case) for case in cases})
+    return by_size.plot({f"{symbol}\n{CASES.get(case, case)}": style.select(rows, case=case) for case in cases})

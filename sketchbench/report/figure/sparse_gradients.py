@@ -15,7 +15,7 @@ SHADES, LIGHTEST = "viridis_r", 0.41  # a map of colours, and where it begins to
 BELOW: dict[str, Any] = {"fontsize": 6, "loc": "upper center", "bbox_to_anchor": (0.5, -0.26)}  # a legend, off the data
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
     """From studies sparse_gradients and channel_noise, over the rounds: the losses by algorithm; the sparsities in
     the run of FIHT; its losses by the noise in the channel."""
     table, noisy = tables["sparse_gradients"], tables["channel_noise"]

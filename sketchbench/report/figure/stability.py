@@ -11,7 +11,7 @@ from sketchbench.report.figure import style
 KINDS = {"noise": "norm of the noise", "tail": "norm of the tail"}
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study stability, over the amount of noise and of tail: the error (quantities noise_error,
     tail_error) with the line of slope 1; below, the error over the amount (noise_ratio, tail_ratio)."""
     table = tables["stability"]

@@ -25,7 +25,7 @@ ROUNDING = 1e-9  # errors below it are due to rounding
 COLUMNS = 4
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study tails, a panel per family: the shares `count` / `trials` of errors that reach t (quantity tail), with
     a band of Clopper-Pearson intervals; the lemmas' thresholds at the height 2δ that they allow (quantity exceedance);
     the threshold that is never reached (quantity largest_error), a vertical line."""

@@ -21,7 +21,7 @@ LEGEND: dict[str, style.Line] = {
 }
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
     """From a study of the task `training`, with a row of panels for each share of clients in a round: the quantity
     accuracy by case, over rounds and over what all clients have sent; and the quantity error by option, over rounds.
     A curve for every method. Of fewer than ten trainings the bands are no intervals, but go from the least to the

@@ -9,7 +9,7 @@ from sketchbench.measure.column import Column
 from sketchbench.report.figure import style
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study units: the relative error per recovery over the unit, a power of two."""
     rows = style.select(style.at_largest(tables["units"], Column.D), quantity="relative_error")
     rows = style.with_intervals(rows)

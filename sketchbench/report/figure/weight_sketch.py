@@ -20,7 +20,7 @@ IDENTITIES = {
 MARKERS = "o^sDvP"
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study weight_sketch. Left, a panel per identity: what was measured over what the paper
     states (quantities update_error, product_error, plain_error, cross_term) over d. Right: the
     quantity relative_error over d, its exact value, and the d/s claimed, at the smallest s."""
