@@ -13,7 +13,7 @@ from sketchbench.base.project import reports
 from sketchbench.command.group import FOLDER
 from sketchbench.report.claim import page, reproduction
 from sketchbench.report.claim.check import (
-    Finding,
+    Notice,
     annotations,
     broken,
     changes,
@@ -101,7 +101,7 @@ def command(
     sys.exit(1 if (any(one.serious for one in found) or old) and not only_list else 0)
 
 
-def _tell(title: str, last: str, found: Sequence[Finding], old: Sequence[str], markdown: Path | None) -> None:
+def _tell(title: str, last: str, found: Sequence[Notice], old: Sequence[str], markdown: Path | None) -> None:
     """Print what was found, and write it where a file or GitHub's runners ask for it."""
     for line in [*found, *old, title]:
         print(line)

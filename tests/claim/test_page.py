@@ -9,7 +9,7 @@ import pandas as pd
 from sketchbench.report.claim import page
 from sketchbench.report.claim.claims import Check, Claim
 from sketchbench.report.claim.control import NegativeControl
-from sketchbench.report.claim.criteria import Settings
+from sketchbench.report.claim.criteria import CriterionSettings
 from sketchbench.report.claim.erratum import Counterexample, Erratum, Touch
 from sketchbench.report.claim.error_rate import ErrorRate
 
@@ -21,7 +21,7 @@ CLAIM = Claim(
     place="here",
     statement="‖x‖ <= 1 & |y| < 2",
     dataset="none",
-    checks=(Check("equality", {}, ("one",), Settings()),),
+    checks=(Check("equality", {}, ("one",), CriterionSettings()),),
     predicted={"default": "holds"},
     reason="because <b>1</b> < 2",
     role="printed",

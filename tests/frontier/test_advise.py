@@ -15,7 +15,7 @@ from sketchbench.command.main import main
 from sketchbench.report import seal
 from sketchbench.report.frontier import SAMPLED, TRAINING, advise
 from sketchbench.report.frontier.advise import AdviceError, Question
-from sketchbench.report.frontier.cells import Trained, cells
+from sketchbench.report.frontier.cells import TrainedStudy, cells
 
 
 def whole() -> pd.DataFrame:
@@ -25,7 +25,7 @@ def whole() -> pd.DataFrame:
     summed = rows[(rows["epsilon"] == 1) & (rows["method"] != "top_k")].assign(case="iid, secure aggregation")
     drawn = rows[(rows["case"] == "one class") & (rows["method"] == "srht")].assign(case="sampled")
     clients = {"iid": 10, "one class": 10, "sampled": 1000}
-    trained = Trained("digits", clients, {"sampled": 10}, lambda *cell: "again")
+    trained = TrainedStudy("digits", clients, {"sampled": 10}, lambda *cell: "again")
     return cells(
         {**tables, "frontier": pd.concat([rows, summed]), SAMPLED: drawn}, dict.fromkeys((TRAINING, SAMPLED), trained)
     )

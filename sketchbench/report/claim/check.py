@@ -54,7 +54,7 @@ def published(reports: Path) -> pd.DataFrame | None:
         return None
 
 
-class Finding(NamedTuple):
+class Notice(NamedTuple):
     """A verdict, of a claim and method, that a person should look at: `what` it is, in words. It is `serious` where it
     fails a run."""
 
@@ -67,11 +67,11 @@ class Finding(NamedTuple):
         return f"{self.claim} {self.method or 'all methods'}: {self.what}"
 
 
-def broken(verdicts: pd.DataFrame) -> list[Finding]:
+def broken(verdicts: pd.DataFrame) -> list[Notice]:
     """The contracts that are broken, with the case and the numbers; and the methods whose verdicts are void."""
     rows = verdicts[(verdicts["role"] == gate.ROLE) & (verdicts["verdict"] == "fails")].to_dict("records")
     findings = [
-        Finding(
+        Notice(
             row["claim"],
             row[Column.LABEL],
             f"the contract is broken ({row[Column.CASE] or page.ONLY}: {page.numbers(row)})",
@@ -80,20 +80,20 @@ def broken(verdicts: pd.DataFrame) -> list[Finding]:
     ]
     void = verdicts[verdicts["verdict"] == gate.VOID]
     for (label, case), own in void.groupby([Column.LABEL, Column.CASE], sort=False):
-        findings.append(Finding("void", str(label), f"{len(own)} verdicts; {case}"))
+        findings.append(Notice("void", str(label), f"{len(own)} verdicts; {case}"))
     return findings
 
 
-def findings(compared: Sequence[Compared]) -> list[Finding]:
+def findings(compared: Sequence[Compared]) -> list[Notice]:
     """What is not reproduced; only what differs is serious."""
     return [
-        Finding(one.claim, one.method, str(one).removeprefix(f"{one.name}: "), one.word == "differs")
+        Notice(one.claim, one.method, str(one).removeprefix(f"{one.name}: "), one.word == "differs")
         for one in compared
         if one.word in ("weaker", "stronger", "differs")
     ]
 
 
-def changes(old: pd.DataFrame, new: pd.DataFrame) -> list[Finding]:
+def changes(old: pd.DataFrame, new: pd.DataFrame) -> list[Notice]:
     """The verdicts that differ from an older run's, or that follow from other numbers, but for those on times. Numbers
     are the same where they agree to 6 significant digits."""
     key = ["claim", Column.METHOD]
@@ -103,18 +103,18 @@ def changes(old: pd.DataFrame, new: pd.DataFrame) -> list[Finding]:
     for row in both[~both["claim"].isin(timed)].to_dict("records"):
         name = (row["claim"], row[Column.METHOD])
         if row["_merge"] != "both":
-            found.append(Finding(*name, f"only in the {'older' if row['_merge'] == 'left_only' else 'newer'}"))
+            found.append(Notice(*name, f"only in the {'older' if row['_merge'] == 'left_only' else 'newer'}"))
         elif row["verdict"] != row["verdict_new"]:
-            found.append(Finding(*name, f"{row['verdict_new']}, was {row['verdict']}"))
+            found.append(Notice(*name, f"{row['verdict_new']}, was {row['verdict']}"))
         else:
             for column in NUMBERS:
                 was, now = row[column], row[f"{column}_new"]
                 if not np.isclose(was, now, 1e-6, 1e-9, equal_nan=True):
-                    found.append(Finding(*name, f"{column} {page.number(now, 8)}, was {page.number(was, 8)}"))
+                    found.append(Notice(*name, f"{column} {page.number(now, 8)}, was {page.number(was, 8)}"))
     return found
 
 
-def summary(title: str, last: str, found: Sequence[Finding], old: Sequence[str]) -> str:
+def summary(title: str, last: str, found: Sequence[Notice], old: Sequence[str]) -> str:
     """Findings in Markdown, under a title with the counts of all verdicts and the line that is the last of a run, and
     then the `old` lines, about verdicts or reports that are not of the last plan."""
     parts = [f"## {title}", last]
@@ -128,7 +128,7 @@ def summary(title: str, last: str, found: Sequence[Finding], old: Sequence[str])
     return "\n\n".join(parts) + "\n"
 
 
-def annotations(found: Sequence[Finding], old: Sequence[str]) -> Iterator[str]:
+def annotations(found: Sequence[Notice], old: Sequence[str]) -> Iterator[str]:
     """Findings as commands of GitHub's runners, which show them at the top of a run: an error for a serious one, a
     warning for all else. Each is one line; of a title, commas and colons end it."""
     commands = [("error" if one.serious else "warning", f"{one.claim} {one.method}", one.what) for one in found]

@@ -71,7 +71,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Settings(Checked):
+class CriterionSettings(Checked):
     """The settings of a criterion that a claim may choose; see conf/claim.
 
     Attributes:
@@ -84,8 +84,8 @@ class Settings(Checked):
     over: str = Column.D
 
 
-Criterion = Callable[[pd.DataFrame, float, Settings], list[Comparison]]
-RowCriterion = Callable[[TableRow, float, Settings], Comparison]
+Criterion = Callable[[pd.DataFrame, float, CriterionSettings], list[Comparison]]
+RowCriterion = Callable[[TableRow, float, CriterionSettings], Comparison]
 
 
 def _for_rows_with(*columns: str) -> Callable[[RowCriterion], Criterion]:
@@ -97,7 +97,7 @@ def _for_rows_with(*columns: str) -> Callable[[RowCriterion], Criterion]:
 
     def extend(compare: RowCriterion) -> Criterion:
         @functools.wraps(compare)
-        def criterion(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
+        def criterion(rows: pd.DataFrame, error: float, settings: CriterionSettings) -> list[Comparison]:
             each = (dict(zip(rows, values, strict=True)) for values in rows.to_numpy(object))  # a tenth of `to_dict`
             numbers = (row for row in each if not any(pd.isna(row[column]) for column in columns))
             return [_doubt(compare(row, error, settings), _attack_works(row, error)) for row in numbers]
@@ -119,7 +119,7 @@ def _doubt(comparison: Comparison, trusted: bool) -> Comparison:
 
 
 @_for_rows_with(Column.EXACT)
-def equality(row: TableRow, error: float, settings: Settings) -> Comparison:
+def equality(row: TableRow, error: float, settings: CriterionSettings) -> Comparison:
     """The mean equals `exact`: its interval contains that, and is narrow enough to have excluded other values."""
     low, high = _mean_interval(row, error)
     exact, half = row[Column.EXACT], (high - low) / 2
@@ -130,7 +130,7 @@ def equality(row: TableRow, error: float, settings: Settings) -> Comparison:
 
 
 @_for_rows_with(Column.BOUND)
-def upper_bound(row: TableRow, error: float, settings: Settings) -> Comparison:
+def upper_bound(row: TableRow, error: float, settings: CriterionSettings) -> Comparison:
     """The mean is at most `bound`. A run that diverged has no mean, and exceeds every bound."""
     if row.get(Column.STATUS) == "diverged":
         return _comparison(row, "fails", (np.inf, np.inf, np.inf), row[Column.BOUND], -np.inf, np.inf)
@@ -139,7 +139,7 @@ def upper_bound(row: TableRow, error: float, settings: Settings) -> Comparison:
 
 
 @_for_rows_with(Column.BOUND)
-def probability(row: TableRow, error: float, settings: Settings) -> Comparison:
+def probability(row: TableRow, error: float, settings: CriterionSettings) -> Comparison:
     """The probability behind `count` out of `trials` is at most `bound`.
 
     A few trials never decide it: at the level of a run, with 1/2 for the bound, fewer than about twenty. Where so many
@@ -152,7 +152,7 @@ def probability(row: TableRow, error: float, settings: Settings) -> Comparison:
 
 
 @_for_rows_with(Column.BOUND, Column.COUNT)
-def always(row: TableRow, error: float, settings: Settings) -> Comparison:
+def always(row: TableRow, error: float, settings: CriterionSettings) -> Comparison:
     """No trial exceeds `bound`; `count` is the number of trials that do.
 
     A single one refutes the claim. The interval is that of the probability of an exceedance: trials without any can
@@ -164,7 +164,7 @@ def always(row: TableRow, error: float, settings: Settings) -> Comparison:
     return replace(comparison, case=f"{comparison.case}, largest {largest:.4g} of {bound:.4g}".lstrip(", "))
 
 
-def growth(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
+def growth(rows: pd.DataFrame, error: float, settings: CriterionSettings) -> list[Comparison]:
     """The mean grows along the column `over` as `bound` does: with the claimed power of it.
 
     There is a comparison for each curve (see `_curves`) with two values of that column at least; of several rows with
@@ -194,14 +194,14 @@ def growth(rows: pd.DataFrame, error: float, settings: Settings) -> list[Compari
 
 
 @_for_rows_with(Column.BOUND, Column.VALUE)
-def computed(row: TableRow, error: float, settings: Settings) -> Comparison:
+def computed(row: TableRow, error: float, settings: CriterionSettings) -> Comparison:
     """The number `value`, which has no randomness, is at most `bound`. There are no trials."""
     value = row[Column.VALUE]
     return _below({**row, Column.TRIALS: 0}, (value, value, value), value)
 
 
 @_for_rows_with(Column.BOUND, Column.HITS)
-def audit(row: TableRow, error: float, settings: Settings) -> Comparison:
+def audit(row: TableRow, error: float, settings: CriterionSettings) -> Comparison:
     """The attack proves no ε above `bound`, the ε that is accounted for at `delta`.
 
     Of `trials` runs with the canary the attack takes `hits` for such, and of as many without it `false_alarms`. From

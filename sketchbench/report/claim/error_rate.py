@@ -11,7 +11,7 @@ from sketchbench.run.config import schema
 FILE = "error_rate.yaml"  # in conf
 
 
-class Part(NamedTuple):
+class SharedLevel(NamedTuple):
     """The comparisons of some studies.
 
     Attributes:
@@ -24,12 +24,12 @@ class Part(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Levels:
+class ErrorLevels:
     """The error rate of each comparison of a run: of the studies with few trials, and of all others."""
 
     total: float
-    few_trials: Part
-    others: Part
+    few_trials: SharedLevel
+    others: SharedLevel
     studies: frozenset[str]  # with few trials
 
     def of(self, study: str) -> float:
@@ -55,7 +55,7 @@ class ErrorRate:
     weight: float = 0.0
     studies: frozenset[str] = frozenset()
 
-    def levels(self, families: Iterable[Mapping[str, int]]) -> Levels:
+    def levels(self, families: Iterable[Mapping[str, int]]) -> ErrorLevels:
         """The error rates of comparisons, given how many there are of each study, in each family.
 
         Claims, negative controls and near misses are three families. Each has the total for itself, and all have the
@@ -69,10 +69,10 @@ class ErrorRate:
             for family in families
         ]
         few, others = (max(column, default=0) for column in zip(*counts, strict=True)) if counts else (0, 0)
-        return Levels(
+        return ErrorLevels(
             self.total,
-            Part(few, self.total * self.weight / max(few, 1)),
-            Part(others, self.total * (1 - self.weight) / max(others, 1)),
+            SharedLevel(few, self.total * self.weight / max(few, 1)),
+            SharedLevel(others, self.total * (1 - self.weight) / max(others, 1)),
             self.studies,
         )
 

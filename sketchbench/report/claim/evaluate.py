@@ -12,9 +12,9 @@ from sketchbench.report.claim import judging
 from sketchbench.report.claim.claims import NOTHING, Claim, ClaimError
 from sketchbench.report.claim.control import KINDS, NegativeControl
 from sketchbench.report.claim.criteria import Verdict
-from sketchbench.report.claim.error_rate import ErrorRate, Levels
+from sketchbench.report.claim.error_rate import ErrorLevels, ErrorRate
 from sketchbench.report.claim.gate import apply_gate
-from sketchbench.report.claim.judging import Judgement, Measured, Selection, compare, decide
+from sketchbench.report.claim.judging import CheckedRows, Judgement, Measured, compare, decide
 from sketchbench.report.claim.rerun import chance_of_another
 
 
@@ -30,7 +30,7 @@ def evaluate(
     takes: Mapping[str, str] | None = None,
     own: Mapping[str, Collection[str]] | None = None,
     only_own: bool = False,
-) -> tuple[pd.DataFrame, Levels]:
+) -> tuple[pd.DataFrame, ErrorLevels]:
     """Judge all claims, with simultaneous intervals.
 
     Arguments:
@@ -62,7 +62,7 @@ def evaluate(
     measured = {study: Measured(study, rows) for study, rows in tables.items()}
     aside = partly | set(older)  # of these, what a check asks for may be missing
     refusals: dict[str, str] = {}
-    passes: dict[str, _Pass] = {}
+    passes: dict[str, _FirstPass] = {}
     for claim in claims:
         if set(claim.studies) <= tables.keys():
             try:
@@ -104,12 +104,12 @@ def evaluate(
     return pd.DataFrame(apply_gate(rows, kinds or {})), levels
 
 
-def _families(passes: Iterable["_Pass"]) -> list[Counter[str]]:
+def _families(passes: Iterable["_FirstPass"]) -> list[Counter[str]]:
     """How many comparisons there are of each study: of claims, and of each kind of controls."""
     return [sum(family, Counter[str]()) for family in zip(*(first.sizes for first in passes), strict=True)]
 
 
-class _Pass(NamedTuple):
+class _FirstPass(NamedTuple):
     """What the checks of a claim are applied to. Which comparisons there are does not depend on the error rate; how
     many share it is known after a first pass over all claims.
 
@@ -123,13 +123,13 @@ class _Pass(NamedTuple):
     """
 
     labels: dict[str, str]
-    selected: dict[str, list[Selection]]
-    against: dict[str, dict[str, list[Selection]]]
+    selected: dict[str, list[CheckedRows]]
+    against: dict[str, dict[str, list[CheckedRows]]]
     sizes: tuple[Counter[str], ...]
     idle: str
 
 
-def _first_pass(claim: Claim, tables: Mapping[str, Measured]) -> _Pass:
+def _first_pass(claim: Claim, tables: Mapping[str, Measured]) -> _FirstPass:
     """The rows for a claim and their comparisons; where a check finds nothing to judge, controls are left out."""
     pairs = (pair for study in claim.studies for pair in tables[study].labels.items())
     labels = {method: label for method, label in pairs if claim.is_about(method)}
@@ -148,7 +148,7 @@ def _first_pass(claim: Claim, tables: Mapping[str, Measured]) -> _Pass:
     for kind in KINDS:
         families.append([one for rows in against.values() for one in compare(rows.get(kind, []), _any_level)])
     sizes = tuple(Counter(one.study for one in family if one.comparison.trials > 0) for family in families)
-    return _Pass(labels, selected, against, sizes, idle)
+    return _FirstPass(labels, selected, against, sizes, idle)
 
 
 def _any_level(study: str) -> float:

@@ -60,7 +60,7 @@ class Measured:
         return self._selected[key]
 
 
-class Selection(NamedTuple):
+class CheckedRows(NamedTuple):
     """The rows of a study that a check is applied to. They do not depend on the error rate."""
 
     check: Check
@@ -68,14 +68,14 @@ class Selection(NamedTuple):
     rows: pd.DataFrame
 
 
-def selections(claim: Claim, tables: Mapping[str, Measured], method: str) -> list[Selection]:
+def selections(claim: Claim, tables: Mapping[str, Measured], method: str) -> list[CheckedRows]:
     """The rows, in the tables by study, to which the checks of a claim are applied for one method, which it need not
     be about, check by check and study by study.
 
     Raises ClaimError for a table without a column that a check selects by, or measures growth along.
     """
     return [
-        Selection(check, study, tables[study].select(check, method))
+        CheckedRows(check, study, tables[study].select(check, method))
         for check in claim.checks
         for study in check.studies
     ]
@@ -83,7 +83,7 @@ def selections(claim: Claim, tables: Mapping[str, Measured], method: str) -> lis
 
 def control_selections(
     claim: Claim, control: NegativeControl, tables: Mapping[str, Measured], method: str
-) -> list[Selection]:
+) -> list[CheckedRows]:
     """The rows to which the checks are applied for a control of one method, see `selections`.
 
     Only checks that have rows of the method itself take part.
@@ -98,11 +98,11 @@ def control_selections(
             rows = tables[study].select(changed, control.method or method)
             if control.reference == "claim":
                 rows = with_references(rows, claimed, list(control.where))
-            selections.append(Selection(check, study, rows))
+            selections.append(CheckedRows(check, study, rows))
     return selections
 
 
-def compare(selections: list[Selection], level: Callable[[str], float]) -> list[Judgement]:
+def compare(selections: list[CheckedRows], level: Callable[[str], float]) -> list[Judgement]:
     """The comparisons that the checks make of their rows; `level` is the error rate of a single one of a study.
 
     A number that is held against a bound is on one side of it, so only one end of its interval can make the verdict

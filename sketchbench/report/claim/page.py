@@ -10,7 +10,7 @@ from sketchbench.report.claim import gate
 from sketchbench.report.claim.claims import ANY, NOTHING, Claim
 from sketchbench.report.claim.control import IMPOSSIBLE
 from sketchbench.report.claim.erratum import Erratum
-from sketchbench.report.claim.error_rate import FILE, Levels
+from sketchbench.report.claim.error_rate import FILE, ErrorLevels
 from sketchbench.report.claim.state import describe_states, summary
 
 TITLE = "Claims and verdicts"
@@ -40,7 +40,7 @@ def render(
     claims: list[Claim],
     verdicts: pd.DataFrame,
     facts: Mapping[str, Any],
-    levels: Levels,
+    levels: ErrorLevels,
     errata: Sequence[Erratum] = (),
 ) -> str:
     """The page: counts of the verdicts, and the levels, of `evaluate`, predictions, errata, and the studies and methods
@@ -237,7 +237,7 @@ def _near_misses(verdicts: pd.DataFrame) -> list[str]:
     return ["## Near misses", text, _table(columns, rows)]
 
 
-def _facts(facts: Mapping[str, Any], levels: Levels) -> str:
+def _facts(facts: Mapping[str, Any], levels: ErrorLevels) -> str:
     """What the run was, and the error rate of each comparison."""
     few, others = levels.few_trials, levels.others
     shared = f"{others.comparisons:,} comparisons get {others.level:.2g} each"

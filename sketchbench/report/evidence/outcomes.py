@@ -20,14 +20,14 @@ NUMBERS = (
 )
 
 
-class Scale(NamedTuple):
+class ReportedScale(NamedTuple):
     """A scale, and the folder of its reports: claims.csv, printed.csv, frontier.csv, tables/ and figures/, or some."""
 
     name: str
     reports: Path
 
 
-def read_outcomes(scale: Scale) -> pd.DataFrame:
+def read_outcomes(scale: ReportedScale) -> pd.DataFrame:
     """The verdicts of a scale: texts without a value are "", numbers without one NaN. No rows where there is no file.
 
     Raises SealError or TableError, in one line, where they are not whole.

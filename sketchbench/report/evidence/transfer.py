@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from sketchbench.report.claim.claims import Claim, read_claims
-from sketchbench.report.evidence.outcomes import Scale, read_outcomes
+from sketchbench.report.evidence.outcomes import ReportedScale, read_outcomes
 from sketchbench.report.frontier import TRAINING
 from sketchbench.report.table.reading import read_table
 
@@ -19,7 +19,7 @@ def findings(conf: Path) -> list[Claim]:
     return [one for one in claims if one.studies == [TRAINING] and one.place == PLACE]
 
 
-def beside(scale: Scale, ours: Scale, conf: Path) -> pd.DataFrame:
+def beside(scale: ReportedScale, ours: ReportedScale, conf: Path) -> pd.DataFrame:
     """A row for each finding and method: `claim`, `statement`, `label`, the verdict `here` with its `statistic`, `low`,
     `high`, `bound`, and the `there` of the project's reports; "not run" where there is none."""
     here, there = read_outcomes(scale), read_outcomes(ours)
@@ -43,12 +43,12 @@ def transfers(rows: pd.DataFrame) -> str:
     return f"{same} of {len(decided)} verdicts are the same as on digits{more}."
 
 
-def command(scale: Scale) -> str:
+def command(scale: ReportedScale) -> str:
     """The command that makes a frontier of one's own again."""
     return str(read_table(scale.reports / "frontier.csv", "frontier", scale=scale.name)["command"].iloc[0])
 
 
-def places(folder: Path) -> Sequence[Scale]:
+def places(folder: Path) -> Sequence[ReportedScale]:
     """The frontiers of a user's folder, by name."""
     found = sorted((folder / "reports" / TRAINING).glob("*/frontier.csv"))
-    return [Scale(path.parent.name, path.parent) for path in found]
+    return [ReportedScale(path.parent.name, path.parent) for path in found]

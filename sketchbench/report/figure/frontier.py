@@ -26,7 +26,7 @@ KEYS = [*CELL, Column.CASE, Column.EPSILON]
 HIGH, HEAD = 2.05, 0.25  # inches, of a line of panels and beside them
 
 
-class View(NamedTuple):
+class PanelAxes(NamedTuple):
     """What a line of panels has on its axes."""
 
     y: str
@@ -45,8 +45,8 @@ def plot(tables: dict[str, pd.DataFrame], views: Sequence[str] = ("round",)) -> 
     accuracy = accuracy.assign(**{BOTH: accuracy[Column.BYTES_UP] + accuracy[Column.BYTES_DOWN]})
     missing = "reached by none" if "rounds_to_target" in rows[Column.QUANTITY].to_numpy() else "not measured"
     known = {
-        "round": View("test error", "in a round", by_setting(_errors(accuracy))),
-        "target": View("rounds to target", "to the target", by_setting(_to_target(accuracy, rows))),
+        "round": PanelAxes("test error", "in a round", by_setting(_errors(accuracy))),
+        "target": PanelAxes("rounds to target", "to the target", by_setting(_to_target(accuracy, rows))),
     }
     methods = style.methods(accuracy, looks=style.COMPRESSOR_LOOKS)
     lines = [(known[view], *setting) for view in views for setting in _settings(by_setting(accuracy))]

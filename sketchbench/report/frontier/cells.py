@@ -72,7 +72,7 @@ COUNTS = ["d", "clients", "taking_part", *WAYS.values(), "trials", "reached", "r
 COUNTS += [f"target_{way}" for way in WAYS]
 
 
-class Trained(NamedTuple):
+class TrainedStudy(NamedTuple):
     """What the trainings of a study are of, which its table does not say.
 
     Arguments:
@@ -95,10 +95,10 @@ class Trained(NamedTuple):
         return json.dumps([self.data, dict(self.clients), dict(self.taking_part), self.commands], sort_keys=True)
 
 
-NOTHING: Mapping[str, Trained] = MappingProxyType({})
+NOTHING: Mapping[str, TrainedStudy] = MappingProxyType({})
 
 
-def join(tables: Sequence[Path], scale: str, csv: Path, trained: Mapping[str, Trained] = NOTHING) -> None:
+def join(tables: Sequence[Path], scale: str, csv: Path, trained: Mapping[str, TrainedStudy] = NOTHING) -> None:
     """Join the sealed tables of a scale, write the frontier as CSV, and seal it; `trained` is by study.
 
     Raises, in one line, ValueError for a file that is not what it must be, FileError (an OSError) for one that can't be
@@ -120,7 +120,7 @@ def read(path: Path, scale: str | None = None) -> pd.DataFrame:
     return _counted(read_table(path, "frontier", needed, scale=scale).reindex(columns=COLUMNS))
 
 
-def cells(tables: Mapping[str, pd.DataFrame], trained: Mapping[str, Trained] = NOTHING) -> pd.DataFrame:
+def cells(tables: Mapping[str, pd.DataFrame], trained: Mapping[str, TrainedStudy] = NOTHING) -> pd.DataFrame:
     """The frontier of these tables by study, without controls; studies other than `TRAINING` may be missing.
 
     A row for each compressor, budget, case, ε and network has the columns `COLUMNS`, of which _low and _high are the
@@ -156,7 +156,7 @@ def _counted(frontier: pd.DataFrame) -> pd.DataFrame:
     return frontier.assign(**to_target)
 
 
-def _described(table: pd.DataFrame, trained: Trained | None) -> pd.DataFrame:
+def _described(table: pd.DataFrame, trained: TrainedStudy | None) -> pd.DataFrame:
     """The rows of a table of trainings that `_ours` gives, with what they are of."""
     rows = _ours(table)
     if not trained:

@@ -39,7 +39,7 @@ AGREES, DIFFERS, OPEN, UNPRINTED = "agrees", "differs", "open", "unprinted"
 VERDICTS = {"holds": AGREES, "holds, not sharp": AGREES, "fails": DIFFERS}
 
 
-class Outcome(NamedTuple):
+class CellOutcome(NamedTuple):
     """The result of comparing a cell: columns of printed.csv (see `cells.MEANINGS`), with NaN for no number."""
 
     agrees: str
@@ -58,17 +58,17 @@ def draw_intervals(mean: float, sd: float, trials: int, *, draws: int, positive:
     return [*normal, Interval(mean * math.exp(-spread / mean), mean * math.exp(spread / mean))] if positive else normal
 
 
-def judge_draw(cell: PrintedCell, row: Mapping[Any, Any]) -> Outcome:
+def judge_draw(cell: PrintedCell, row: Mapping[Any, Any]) -> CellOutcome:
     """The printed number as the mean of draws from the distribution whose mean, sd and trials a row has."""
     mean, sd = number(row, Column.MEAN), number(row, Column.SD)
     trials = int(number(row, Column.TRIALS, 0.0))
     if math.isnan(mean):
         why = [str(row[name]) for name in (Column.STATUS, Column.REASON) if isinstance(row.get(name), str)]
-        return Outcome(OPEN, f"no number came out: {', '.join(why) or 'the row has none'}", trials=trials)
+        return CellOutcome(OPEN, f"no number came out: {', '.join(why) or 'the row has none'}", trials=trials)
     if trials < 2 or math.isnan(sd):
-        return Outcome(OPEN, "fewer than 2 trials have no spread", mean, trials=trials)
+        return CellOutcome(OPEN, "fewer than 2 trials have no spread", mean, trials=trials)
     if sd <= ROUNDING * abs(mean):
-        return Outcome(OPEN, f"all {trials} trials gave the same, so that nothing is known of their spread", mean)
+        return CellOutcome(OPEN, f"all {trials} trials gave the same, so that nothing is known of their spread", mean)
     assert cell.tolerance is not None  # as `transcription` has checked
     intervals = draw_intervals(mean, sd, trials, draws=cell.draws, positive=number(row, Column.MINIMUM) > 0)
     spread = intervals[0].high - mean
@@ -86,10 +86,10 @@ def judge_draw(cell: PrintedCell, row: Mapping[Any, Any]) -> Outcome:
         agrees, reason = OPEN, f"{cell.printed} lies inside only if draws are {which}, and not in the other: {words}"
     elif widest > cell.tolerance.widest * abs(cell.number):
         agrees, reason = OPEN, f"{reason}, which is too wide to say anything"
-    return Outcome(agrees, reason, mean, *intervals[0], trials)
+    return CellOutcome(agrees, reason, mean, *intervals[0], trials)
 
 
-def judge_single(cell: PrintedCell, row: Mapping[Any, Any], others: Sequence[Mapping[Any, Any]]) -> Outcome:
+def judge_single(cell: PrintedCell, row: Mapping[Any, Any], others: Sequence[Mapping[Any, Any]]) -> CellOutcome:
     """The printed number as a draw from the distribution of a single trial, whose spread is borrowed of `others`, rows
     of at least 2 trials each."""
     assert cell.tolerance is not None  # as `transcription` has checked
@@ -101,8 +101,8 @@ def judge_single(cell: PrintedCell, row: Mapping[Any, Any], others: Sequence[Map
     words = f"{low:.4g} to {high:.4g}, from 1 trial with the spread of the most variable of {len(others)} other rows"
     reason = f"{cell.printed} lies {'inside' if inside else 'outside'} of {words}, at most {max(limits):.2g} of it"
     if inside and (high - low) / 2 > cell.tolerance.widest * abs(cell.number):
-        return Outcome(OPEN, f"{reason}, which is too wide to say anything", mean, low, high, 1)
-    return Outcome(AGREES if inside else DIFFERS, reason, mean, low, high, 1)
+        return CellOutcome(OPEN, f"{reason}, which is too wide to say anything", mean, low, high, 1)
+    return CellOutcome(AGREES if inside else DIFFERS, reason, mean, low, high, 1)
 
 
 def _spread_limit(row: Mapping[Any, Any]) -> float:
@@ -113,33 +113,33 @@ def _spread_limit(row: Mapping[Any, Any]) -> float:
     return math.sqrt(squared * freedom / special.chdtri(freedom, 1 - ERROR / 2))
 
 
-def judge_digits(cell: PrintedCell, value: float) -> Outcome:
+def judge_digits(cell: PrintedCell, value: float) -> CellOutcome:
     """The printed number as the rounding of one without randomness."""
     if math.isnan(value):
-        return Outcome(OPEN, "no number came out")
+        return CellOutcome(OPEN, "no number came out")
     same = abs(cell.number - value) <= cell.rounding + ROUNDING * abs(value)
     reason = f"{value:.6g} {'rounds' if same else 'does not round'} to {cell.printed}"
-    return Outcome(AGREES if same else DIFFERS, reason, value, value, value)
+    return CellOutcome(AGREES if same else DIFFERS, reason, value, value, value)
 
 
-def judge_claim(cell: PrintedCell, verdicts: Sequence[Mapping[Any, Any]]) -> Outcome:
+def judge_claim(cell: PrintedCell, verdicts: Sequence[Mapping[Any, Any]]) -> CellOutcome:
     """Words, or a bound, by the verdicts on the claim that says so: one that fails decides, then one that is open."""
     of = f" of {cell.method}" if cell.method else ""
     if not verdicts:
-        return Outcome(OPEN, f"claim {cell.claim} has no verdict{of}")
+        return CellOutcome(OPEN, f"claim {cell.claim} has no verdict{of}")
     order = [DIFFERS, OPEN, AGREES]
     first = min(verdicts, key=lambda row: order.index(VERDICTS.get(row["verdict"], OPEN)))
     agrees, reason = VERDICTS.get(first["verdict"], OPEN), f"claim {cell.claim}{of}: {first['verdict']}"
     if first["verdict"] == "not run":
-        return Outcome(OPEN, reason)
+        return CellOutcome(OPEN, reason)
     statistic, low, high, bound = (number(first, name) for name in ("statistic", "low", "high", "bound"))
     trials = int(number(first, Column.TRIALS, 0.0))
     reason += f", {statistic:.4g} in [{low:.4g}, {high:.4g}] against {bound:.4g}"
     if cell.criterion != "bound":
-        return Outcome(agrees, reason, trials=trials)
+        return CellOutcome(agrees, reason, trials=trials)
     if abs(bound - cell.number) > cell.rounding:
         agrees, reason = OPEN, f"{reason}, which is not the printed {cell.printed}"
-    return Outcome(agrees, reason, statistic, low, high, trials)
+    return CellOutcome(agrees, reason, statistic, low, high, trials)
 
 
 def number(row: Mapping[Any, Any], name: str, missing: float = math.nan) -> float:

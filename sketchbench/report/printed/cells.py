@@ -21,7 +21,7 @@ from sketchbench.report.inputs import printed_inputs
 from sketchbench.report.printed.agreement import (
     OPEN,
     UNPRINTED,
-    Outcome,
+    CellOutcome,
     judge_claim,
     judge_digits,
     judge_draw,
@@ -116,14 +116,14 @@ def join(
     return pd.DataFrame(rows, columns=list(MEANINGS)).astype({"trials": "Int64"})
 
 
-def _outcome(cell: PrintedCell, tables: Mapping[str, pd.DataFrame], verdicts: pd.DataFrame, scale: str) -> Outcome:
+def _outcome(cell: PrintedCell, tables: Mapping[str, pd.DataFrame], verdicts: pd.DataFrame, scale: str) -> CellOutcome:
     """The outcome of a cell; ValueError where it selects several rows."""
     if not cell.study:  # whose own reason says why
-        return Outcome(OPEN, "")
+        return CellOutcome(OPEN, "")
     if cell.size == "papers" and scale != PAPERS:
-        return Outcome(OPEN, f"measured at the {scale} scale, the cell is of the papers' size")
+        return CellOutcome(OPEN, f"measured at the {scale} scale, the cell is of the papers' size")
     if cell.study not in tables:
-        return Outcome(OPEN, f"study {cell.study} has no table here")
+        return CellOutcome(OPEN, f"study {cell.study} has no table here")
     if cell.criterion in OF_CLAIMS:
         of_claim = verdicts[verdicts["claim"] == cell.claim]
         chosen = of_claim[Column.METHOD] == cell.method if cell.method else of_claim["role"] != "control"
@@ -133,9 +133,9 @@ def _outcome(cell: PrintedCell, tables: Mapping[str, pd.DataFrame], verdicts: pd
         row = _row(tables[cell.study], where)
         if row is None:
             words = ", ".join(f"{column}={value}" for column, value in where.items())
-            return Outcome(OPEN, f"study {cell.study} has no row of {words}")
+            return CellOutcome(OPEN, f"study {cell.study} has no row of {words}")
         rows.append(row)
-    return _judge(cell, rows, _lenders(cell, tables)) if rows else Outcome(OPEN, "")
+    return _judge(cell, rows, _lenders(cell, tables)) if rows else CellOutcome(OPEN, "")
 
 
 def _lenders(cell: PrintedCell, tables: Mapping[str, pd.DataFrame]) -> list[dict[Any, Any]]:
@@ -146,7 +146,7 @@ def _lenders(cell: PrintedCell, tables: Mapping[str, pd.DataFrame]) -> list[dict
     return [row for row in rows.to_dict("records") if row[Column.TRIALS] > 1 and row[Column.SD] > 0]
 
 
-def _judge(cell: PrintedCell, rows: Sequence[Mapping[Any, Any]], lenders: Sequence[Mapping[Any, Any]]) -> Outcome:
+def _judge(cell: PrintedCell, rows: Sequence[Mapping[Any, Any]], lenders: Sequence[Mapping[Any, Any]]) -> CellOutcome:
     """The outcome for the number of one row, or of two rows, the first over the second."""
     if cell.criterion == "draw":
         single = lenders and number(rows[0], Column.TRIALS) == 1 and number(rows[0], Column.MEAN) > 0
@@ -156,7 +156,7 @@ def _judge(cell: PrintedCell, rows: Sequence[Mapping[Any, Any]], lenders: Sequen
     if cell.criterion == "digits":
         return judge_digits(cell, value)
     reason = f"measured after round {rows[0][Column.ROUND]:.0f}" if cell.where.get(Column.ROUND) == LAST else ""
-    return Outcome(OPEN, reason, value, trials=int(number(rows[0], Column.TRIALS, 0.0)))
+    return CellOutcome(OPEN, reason, value, trials=int(number(rows[0], Column.TRIALS, 0.0)))
 
 
 def _row(table: pd.DataFrame, where: Mapping[str, Any]) -> Mapping[Any, Any] | None:

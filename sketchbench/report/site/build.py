@@ -24,7 +24,7 @@ from sketchbench.base.files import check_writable, write_bytes, write_text
 from sketchbench.base.project import PROJECT
 from sketchbench.report.codes import unchanged
 from sketchbench.report.evidence import transfer
-from sketchbench.report.evidence.outcomes import Scale
+from sketchbench.report.evidence.outcomes import ReportedScale
 from sketchbench.report.site import lists
 from sketchbench.report.site.page import Asset, Page, own_scales, scales_of
 from sketchbench.report.site.transfer import pages as transfer_pages
@@ -67,7 +67,7 @@ class SiteError(RuntimeError):
     """A site that can't be built; the message is for the user, in one line."""
 
 
-def all_pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
+def all_pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]:
     """The pages and assets of all modules, and the files that all lists share."""
     yield from lists.assets()
     yield Asset(f"{lists.FOLDER}/{SHIM.name}", SHIM.read_bytes())
@@ -108,7 +108,7 @@ def build(target: Path, root: Path = PROJECT, folder: Path | None = None) -> str
             raise SiteError(f"{name} builds the site and is not installed; `make site` installs it")
     with tempfile.TemporaryDirectory() as place:
         source = Path(place) / "source"
-        more = transfer_pages(frontiers, Scale("quick", root / "reports"), root / "conf")
+        more = transfer_pages(frontiers, ReportedScale("quick", root / "reports"), root / "conf")
         with unchanged(__name__, *(f"sketchbench.report.site.{name}" for name in MODULES)):
             pages = write(itertools.chain(all_pages(scales, root / "conf"), more), source)
         _copy(root / "docs", source / "docs")

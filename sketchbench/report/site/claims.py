@@ -11,7 +11,7 @@ from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.report.claim.control import IMPOSSIBLE, KINDS, NegativeControl
 from sketchbench.report.claim.erratum import Erratum, read_errata
 from sketchbench.report.claim.page import MARKS, ROLES, measured
-from sketchbench.report.evidence.outcomes import Scale, read_outcomes
+from sketchbench.report.evidence.outcomes import ReportedScale, read_outcomes
 from sketchbench.report.evidence.provenance import dated, last_commit, made_with
 from sketchbench.report.evidence.statistic import WORDS, axis_names, quantities, quantity
 from sketchbench.report.site.claim_list import draw_list, shorten, topic_of
@@ -36,7 +36,7 @@ open. The vertical line is the bound or the exact value; a shaded side is the si
 method above it at the papers' sizes."""
 
 
-def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
+def pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]:
     """The list of all claims, then the claims in their order."""
     claims = read_claims(claim_files(conf))
     outcomes = pd.concat([read_outcomes(scale) for scale in scales], ignore_index=True)
@@ -57,7 +57,7 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
 def _claim(
     claim: Claim,
     every: pd.DataFrame,
-    scales: Sequence[Scale],
+    scales: Sequence[ReportedScale],
     conf: Path,
     topic: str,
     errata: Sequence[Erratum],
@@ -220,7 +220,7 @@ def _cells(row: Mapping[Any, Any]) -> list[str]:
     ]
 
 
-def _checks(claim: Claim, scales: Sequence[Scale]) -> str:
+def _checks(claim: Claim, scales: Sequence[ReportedScale]) -> str:
     """The checks in words, each with its statistic, unit, rows and studies; the negative controls; the data."""
     items = []
     for check in claim.checks:
@@ -256,14 +256,14 @@ def _alternatives(value: Any) -> str:
     return " or ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _study(name: str, scales: Sequence[Scale]) -> str:
+def _study(name: str, scales: Sequence[ReportedScale]) -> str:
     """The name of a study, with links to its tables."""
     available = [scale.name for scale in scales if (scale.reports / "tables" / f"{name}.csv").is_file()]
     links = ", ".join(f'<a href="../{table_address(name, scale)}">{scale}</a>' for scale in available)
     return f"{name} ({links})" if links else name
 
 
-def _again(claim: Claim, own: pd.DataFrame, run: Sequence[Scale], conf: Path) -> list[str]:
+def _again(claim: Claim, own: pd.DataFrame, run: Sequence[ReportedScale], conf: Path) -> list[str]:
     """The commands that make the verdicts again, print the evidence in a terminal, and repeat single runs."""
     lines = [commands.workflow(scale.name, claim.studies) for scale in run]
     blocks = [f"```bash\n{chr(10).join([*lines, f'sketchbench show {claim.id}'])}\n```"]
@@ -281,7 +281,7 @@ def _again(claim: Claim, own: pd.DataFrame, run: Sequence[Scale], conf: Path) ->
     return blocks
 
 
-def _sources(scale: Scale, studies: Sequence[str]) -> str:
+def _sources(scale: ReportedScale, studies: Sequence[str]) -> str:
     """A table in HTML: commits and settings of the tables of these studies; "" where no table is there.
 
     Raises SealError where the seal of one is damaged.
@@ -291,7 +291,7 @@ def _sources(scale: Scale, studies: Sequence[str]) -> str:
     return f'<div class="box"><table>{head}{rows}</table></div>' if rows else ""
 
 
-def _source(scale: Scale, study: str) -> str:
+def _source(scale: ReportedScale, study: str) -> str:
     table = scale.reports / "tables" / f"{study}.csv"
     if not table.is_file():
         return ""

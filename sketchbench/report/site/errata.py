@@ -9,7 +9,7 @@ import pandas as pd
 
 from sketchbench.report.claim.claims import read_claims
 from sketchbench.report.claim.erratum import Counterexample, Erratum, read_errata
-from sketchbench.report.evidence.outcomes import Scale, read_outcomes
+from sketchbench.report.evidence.outcomes import ReportedScale, read_outcomes
 from sketchbench.report.site.page import Asset, Page
 from sketchbench.report.site.verdicts import badge, claim_files, escape, number, prose, typeset
 
@@ -22,7 +22,7 @@ KINDS = {
 }
 
 
-def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
+def pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]:
     """One page: a table of all errata, those first on which a result depends, then a section for each."""
     errata = read_errata(sorted((conf / "erratum").glob("*.yaml")), read_claims(claim_files(conf)))
     outcomes = pd.concat([read_outcomes(scale) for scale in scales], ignore_index=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from PIL import Image
 
 from sketchbench.report import seal
-from sketchbench.report.evidence.outcomes import Scale
+from sketchbench.report.evidence.outcomes import ReportedScale
 from sketchbench.report.figure import foot
 from sketchbench.report.figure.catalogue import Entry, read_catalogue
 from sketchbench.report.site.page import Asset, Page, table_address
@@ -28,7 +28,7 @@ Every figure at each scale that has been run, with its tables and the claims tha
 figure to enlarge it."""
 
 
-def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
+def pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]:
     """The page of figures, and the files of the figures."""
     catalogue = read_catalogue(conf / "figure")
     claimed = {scale.name: claims_of(scale) for scale in scales}
@@ -53,13 +53,13 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
     yield Page("figures.md", "Figures", "\n\n".join(blocks))
 
 
-def place(scale: Scale, name: str) -> Path:
+def place(scale: ReportedScale, name: str) -> Path:
     """The SVG of a figure."""
     return scale.reports / "figures" / f"{name}.svg"
 
 
 @functools.cache
-def asset(scale: Scale, name: str) -> Asset:
+def asset(scale: ReportedScale, name: str) -> Asset:
     """A figure as the site has it: the SVG where it is small, or else the pixels of the PNG beside it, in WebP."""
     svg = _content(scale, name, ".svg")
     if len(svg) <= LARGEST:
@@ -72,13 +72,13 @@ def asset(scale: Scale, name: str) -> Asset:
     return Asset(f"figures/{scale.name}/{name}.webp", pixels.getvalue())
 
 
-def _content(scale: Scale, name: str, suffix: str) -> bytes:
+def _content(scale: ReportedScale, name: str, suffix: str) -> bytes:
     """The bytes of a figure in a format, verified."""
     path = place(scale, name).with_suffix(suffix)
     return seal.content(path, "benchmarks") if name in BENCHMARKS else seal.content(path, "figure", scale.name)
 
 
-def figure_html(picture: Asset, name: str, scale: Scale, small: str = "", shows: str = "") -> str:
+def figure_html(picture: Asset, name: str, scale: ReportedScale, small: str = "", shows: str = "") -> str:
     """A figure in HTML, on white in both colour schemes, with small print below it; screen readers say what it
     `shows`, or else its name."""
     with Image.open(io.BytesIO(_content(scale, name, ".png"))) as pixels:
@@ -96,14 +96,14 @@ def _caption(entry: Entry) -> str:
     return re.sub(r"\*([^*\s][^*]*)\*", r"<em>\1</em>", escape(entry.caption))
 
 
-def _print(entry: Entry, scale: Scale) -> str:
+def _print(entry: Entry, scale: ReportedScale) -> str:
     """The small print: scale, sizes, trials, data, and what bars and bands are."""
     places = [scale.reports / "tables" / f"{study}.csv" for study in entry.studies]
     tables = [read_table(path, "table", scale=scale.name) for path in places if path.is_file()]
     return escape(foot.text(scale.name, tables, entry.at(scale.name).data, entry.bars))
 
 
-def _links(entry: Entry, scale: Scale, claimed: Mapping[str, Mapping[str, Sequence[str]]]) -> str:
+def _links(entry: Entry, scale: ReportedScale, claimed: Mapping[str, Mapping[str, Sequence[str]]]) -> str:
     """Links to the tables of a figure, and to the claims that are judged on these tables."""
     studies = [study for study in entry.studies if (scale.reports / "tables" / f"{study}.csv").is_file()]
     tables = ", ".join(f'<a href="{table_address(study, scale.name)}">{study}</a>' for study in studies)

@@ -16,7 +16,7 @@ from sketchbench.report.claim.check import published, read_verdicts
 from sketchbench.report.claim.claims import read_claims
 from sketchbench.report.claim.page import PAPERS_ROLES, counted_predictions
 from sketchbench.report.claim.reproduction import WORDS, Compared, compare
-from sketchbench.report.evidence.outcomes import Scale, read_outcomes
+from sketchbench.report.evidence.outcomes import ReportedScale, read_outcomes
 from sketchbench.report.site import figures, threshold
 from sketchbench.report.site.findings import PARTS, THRESHOLD, Finding, contradictions, read_findings
 from sketchbench.report.site.page import Asset, Page
@@ -35,7 +35,7 @@ PAPERS = {
 }
 
 
-def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
+def pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]:
     """The front page."""
     claims = read_claims(claim_files(conf))
     outcomes = pd.concat([read_outcomes(scale) for scale in scales], ignore_index=True)
@@ -63,7 +63,7 @@ def claims_address(**filters: str) -> str:
     return f"claims.html#{urlencode(filters)}"
 
 
-def _compared(scale: Scale) -> list[Compared] | None:
+def _compared(scale: ReportedScale) -> list[Compared] | None:
     """The verdicts of a scale beside the published ones; None where there are none."""
     older = published(scale.reports)
     return None if older is None else compare(older, read_verdicts(scale.reports / "claims.csv", scale.name))
@@ -93,7 +93,7 @@ def _ways(frontier: bool) -> str:
     return f'<ul class="ways">{items}</ul>'
 
 
-def _findings(findings: Sequence[Finding], outcomes: pd.DataFrame, scale: Scale) -> Iterator[str]:
+def _findings(findings: Sequence[Finding], outcomes: pd.DataFrame, scale: ReportedScale) -> Iterator[str]:
     """A section for each finding of whose claims some were run at the quick scale, of which the findings are."""
     quick = outcomes[(outcomes["scale"] == "quick") & (outcomes["verdict"] != "not run")]
     sections = [
@@ -104,7 +104,7 @@ def _findings(findings: Sequence[Finding], outcomes: pd.DataFrame, scale: Scale)
     yield from sections or ["No claim of the findings has been run at the scale quick."]
 
 
-def _finding(finding: Finding, verdicts: pd.DataFrame, scale: Scale) -> str:
+def _finding(finding: Finding, verdicts: pd.DataFrame, scale: ReportedScale) -> str:
     """A finding with its parts, its claims' verdicts, and a picture; in red where the verdicts are others."""
     wrong = contradictions(finding, verdicts)
     alarm = f'<p class="alarm">These verdicts do not support it: {escape("; ".join(wrong))}.</p>' if wrong else ""
@@ -127,7 +127,7 @@ def _rest(claim: str, verdicts: pd.DataFrame) -> str:
     return f'<li><a href="claims/{claim}.html">{claim}</a> {badges}{numbers}</li>'
 
 
-def _picture(finding: Finding, scale: Scale) -> str:
+def _picture(finding: Finding, scale: ReportedScale) -> str:
     """The picture of a finding; "" where the reports do not have it."""
     if finding.picture == THRESHOLD:
         return threshold.draw(finding.shows)
@@ -164,7 +164,7 @@ def _count(group: pd.DataFrame, scale: str, role: str, verdict: str) -> str:
     return f'<a href="{address}" aria-label="{paper}, {role}: {count} {verdict}">{count}</a>' if count else "0"
 
 
-def _predicted(outcomes: pd.DataFrame, scale: Scale) -> str:
+def _predicted(outcomes: pd.DataFrame, scale: ReportedScale) -> str:
     """How many verdicts of a scale are as predicted before the first run, otherwise, ..."""
     claims = outcomes["claim"].nunique()
     return (
@@ -174,7 +174,7 @@ def _predicted(outcomes: pd.DataFrame, scale: Scale) -> str:
     )
 
 
-def _as_published(compared: Sequence[Compared] | None, scale: Scale) -> str:
+def _as_published(compared: Sequence[Compared] | None, scale: ReportedScale) -> str:
     """How many verdicts of a scale are reproduced, and which are not; in red where one differs."""
     if compared is None:
         return f'<p class="calm">At the scale {scale.name} nothing is published to compare with.</p>'

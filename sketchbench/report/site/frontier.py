@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from sketchbench.report.claim.claims import Claim, read_claims
-from sketchbench.report.evidence.outcomes import Scale, read_outcomes
+from sketchbench.report.evidence.outcomes import ReportedScale, read_outcomes
 from sketchbench.report.figure.catalogue import Entry, read_catalogue
 from sketchbench.report.frontier import STUDIES, TRAINING
 from sketchbench.report.frontier.advise import (
@@ -26,7 +26,7 @@ from sketchbench.report.frontier.advise import (
 )
 from sketchbench.report.frontier.cells import COUNTS, MEANINGS, MEASURED, SUMS, read
 from sketchbench.report.site import figures
-from sketchbench.report.site.lists import Column, Kind, listing
+from sketchbench.report.site.lists import Kind, ListColumn, listing
 from sketchbench.report.site.page import Asset, Page
 from sketchbench.report.site.verdicts import badge, claim_files, escape, link, number, prose
 
@@ -44,7 +44,7 @@ NUMBERS |= {*COUNTS, *MEASURED, "client_memory", "server_memory"}
 FEATURED = 16  # the budget of the first answer: the share of all bytes is one over it
 
 
-def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
+def pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]:
     """The pages, their figures and the script; nothing where no frontier was measured."""
     catalogue = read_catalogue(conf / "figure")
     frames = [_read(scale, catalogue) for scale in scales if (scale.reports / "frontier.csv").is_file()]
@@ -64,7 +64,9 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
         yield from _of_data(data, scale, rows, catalogue)
 
 
-def _of_data(data: str, scale: Scale, rows: pd.DataFrame, catalogue: Mapping[str, Entry]) -> Iterator[Page | Asset]:
+def _of_data(
+    data: str, scale: ReportedScale, rows: pd.DataFrame, catalogue: Mapping[str, Entry]
+) -> Iterator[Page | Asset]:
     """The page of a data set, with its figures."""
     toy = f" {TOY.capitalize()} are a toy, which every change of the code trains again." if data == TOY else ""
     where = f"frontier.html#data={escape(data)}&amp;sort=-accuracy"
@@ -82,7 +84,7 @@ def _of_data(data: str, scale: Scale, rows: pd.DataFrame, catalogue: Mapping[str
     yield Page(address(data), f"Compressors on {title(data)}", "\n\n".join(blocks))
 
 
-def _read(scale: Scale, catalogue: Mapping[str, Entry]) -> pd.DataFrame:
+def _read(scale: ReportedScale, catalogue: Mapping[str, Entry]) -> pd.DataFrame:
     frontier = read(scale.reports / "frontier.csv", scale.name).assign(scale=scale.name)
     known = catalogue[TRAINING].at(scale.name).data  # of reports by older code
     return frontier.assign(data=frontier["data"].astype(object).fillna(known))
@@ -255,7 +257,7 @@ def decisive(claims: Iterable[Claim]) -> list[Claim]:
     return [claim for claim in claims if claim.role == "ours" and set(claim.studies) <= set(STUDIES)]
 
 
-def _decisions(scales: Sequence[Scale], conf: Path) -> Iterator[str]:
+def _decisions(scales: Sequence[ReportedScale], conf: Path) -> Iterator[str]:
     """The decision list: each sentence with its verdict, or with one verdict for each method."""
     outcomes = pd.concat([read_outcomes(scale) for scale in scales], ignore_index=True)
     items = []
@@ -277,15 +279,15 @@ def _verdict(row: Mapping[Any, Any]) -> str:
     return f"{badge(row['verdict'])} ({number(row['statistic'])} {interval}; {row['scale']})"
 
 
-def columns(measured: pd.DataFrame) -> list[Column]:
+def columns(measured: pd.DataFrame) -> list[ListColumn]:
     names = [name for name in MEANINGS if name not in ("method", "refused") and measured[name].notna().any()]
-    return [*(_column(name) for name in names), Column("scale", "scale", "size of the run: quick or paper")]
+    return [*(_column(name) for name in names), ListColumn("scale", "scale", "size of the run: quick or paper")]
 
 
-def _column(name: str) -> Column:
+def _column(name: str) -> ListColumn:
     kind: Kind = "number" if name in NUMBERS else "text"
     more = "; intervals hold at once" if name in MEASURED else ""
-    return Column(name, name.replace("_", " "), f"{MEANINGS[name]}{more}", kind)
+    return ListColumn(name, name.replace("_", " "), f"{MEANINGS[name]}{more}", kind)
 
 
 def _rows(measured: pd.DataFrame) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from sketchbench.base.project import PROJECT
 from sketchbench.measure.column import COLUMNS
 from sketchbench.report.claim.page import PAPERS_ROLES, ROLES
-from sketchbench.report.evidence.outcomes import Scale
+from sketchbench.report.evidence.outcomes import ReportedScale
 from sketchbench.report.evidence.statistic import WORDS, read_quantities
 from sketchbench.report.site.errata import KINDS
 from sketchbench.report.site.page import Asset, Page
@@ -49,7 +49,7 @@ TERMS = {
 }
 
 
-def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
+def pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]:
     """The page of the glossary."""
     measured = {
         f"<code>{name}</code>": typeset(each.meaning) + (f" [{each.unit}]" if each.unit else "")

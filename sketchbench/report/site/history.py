@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 
 from sketchbench.report.claim.history import read
-from sketchbench.report.evidence.outcomes import Scale
-from sketchbench.report.site.lists import Column, listing
+from sketchbench.report.evidence.outcomes import ReportedScale
+from sketchbench.report.site.lists import ListColumn, listing
 from sketchbench.report.site.page import Asset, Page
 from sketchbench.report.site.verdicts import anchor, badge, escape, number, slug
 
@@ -18,22 +18,22 @@ DRIFT = 0.1  # a relative change of tightness that is marked
 WIDTH, HEIGHT, EDGE = 150, 30, 5  # of a sparkline
 SHOWN = 60  # drifts with a picture; the list has all
 COLUMNS = (
-    Column("claim", "Claim", "name of the claim, with a link to its present evidence", link="link"),
-    Column("method", "Method", "method that the verdict is about"),
-    Column("scale", "Scale", "size of the run: quick or paper"),
-    Column("verdict", "Verdict", "the latest verdict", kind="verdict"),
-    Column(
+    ListColumn("claim", "Claim", "name of the claim, with a link to its present evidence", link="link"),
+    ListColumn("method", "Method", "method that the verdict is about"),
+    ListColumn("scale", "Scale", "size of the run: quick or paper"),
+    ListColumn("verdict", "Verdict", "the latest verdict", kind="verdict"),
+    ListColumn(
         "drift",
         "Drift",
         "verdict: the verdict changed; tightness: it moved by more than 10 % in one step",
     ),
-    Column("course", "Course", "all verdicts, the oldest first"),
-    Column("tightness", "Tightness", "the latest bound divided by the measured value", kind="number"),
-    Column("first", "At first", "the first recorded tightness", kind="number"),
-    Column("moved", "Moved", "the latest tightness divided by the first", kind="number"),
-    Column("changes", "Changes", "number of commits that changed verdict or tightness", kind="number"),
-    Column("since", "Since", "the day of the latest change"),
-    Column("commit", "Commit", "the commit of the latest change"),
+    ListColumn("course", "Course", "all verdicts, the oldest first"),
+    ListColumn("tightness", "Tightness", "the latest bound divided by the measured value", kind="number"),
+    ListColumn("first", "At first", "the first recorded tightness", kind="number"),
+    ListColumn("moved", "Moved", "the latest tightness divided by the first", kind="number"),
+    ListColumn("changes", "Changes", "number of commits that changed verdict or tightness", kind="number"),
+    ListColumn("since", "Since", "the day of the latest change"),
+    ListColumn("commit", "Commit", "the commit of the latest change"),
 )
 INTRODUCTION = """\
 The file `reports/history.csv` records, commit by commit, each verdict that changed and each tightness that moved by
@@ -41,7 +41,7 @@ more than 0.1 %. A **drift** is a change of verdict, or a tightness that moved b
 because a study has a new size or a claim has new checks. Comparisons of times have no history."""
 
 
-def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
+def pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]:
     """The page of the history."""
     history = read(scales[0].reports / "history.csv") if scales else pd.DataFrame()
     yield Page("history.md", "History", _page(history, conf) if len(history) else "No history has been kept yet.")

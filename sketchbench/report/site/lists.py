@@ -28,7 +28,7 @@ Kind = Literal["text", "number", "verdict"]
 
 
 @dataclass(frozen=True)
-class Column:
+class ListColumn:
     """A column of a list.
 
     Attributes:
@@ -46,7 +46,7 @@ class Column:
     link: str = ""
 
 
-def listing(name: str, columns: Sequence[Column], rows: Sequence[Mapping[Any, Any]]) -> str:
+def listing(name: str, columns: Sequence[ListColumn], rows: Sequence[Mapping[Any, Any]]) -> str:
     """A list as HTML, for a page in Markdown.
 
     Arguments:
@@ -79,7 +79,7 @@ def assets() -> Iterator[Asset]:
         yield Asset(f"{FOLDER}/{place.name}", place.read_bytes())
 
 
-def _data(column: Column, rows: Sequence[Mapping[Any, Any]]) -> dict[str, Any]:
+def _data(column: ListColumn, rows: Sequence[Mapping[Any, Any]]) -> dict[str, Any]:
     """A column as JSON: its cells are numbers, or indices into the list of its different texts; null is empty."""
     about = {"name": column.name, "title": column.title, "meaning": column.meaning, "kind": column.kind}
     cells = [_plain(row.get(column.name)) for row in rows]

@@ -3,20 +3,20 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from sketchbench.report.evidence.outcomes import Scale
+from sketchbench.report.evidence.outcomes import ReportedScale
 
 PLACES = {"quick": ".", "paper": "paper"}  # the folder of each scale, in the folder of all reports
 
 
-def scales_of(reports: Path) -> list[Scale]:
+def scales_of(reports: Path) -> list[ReportedScale]:
     """The scales that have verdicts in a folder of reports, quick first."""
-    scales = [Scale(name, reports / place) for name, place in PLACES.items()]
+    scales = [ReportedScale(name, reports / place) for name, place in PLACES.items()]
     return [scale for scale in scales if (scale.reports / "claims.csv").is_file()]
 
 
-def own_scales(folder: Path) -> list[Scale]:
+def own_scales(folder: Path) -> list[ReportedScale]:
     """The scales that have verdicts in a user's folder, quick first."""
-    scales = [Scale(name, folder / "reports" / name) for name in PLACES]
+    scales = [ReportedScale(name, folder / "reports" / name) for name in PLACES]
     return [scale for scale in scales if (scale.reports / "claims.csv").is_file()]
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pandas as pd
 
-from sketchbench.report.evidence.outcomes import Scale
+from sketchbench.report.evidence.outcomes import ReportedScale
 from sketchbench.report.printed.agreement import AGREES, DIFFERS, ERROR, OPEN, UNPRINTED
 from sketchbench.report.printed.cells import MEANINGS
 from sketchbench.report.printed.transcription import PrintedCell, read_printed
 from sketchbench.report.site import figures
-from sketchbench.report.site.lists import Column, listing
+from sketchbench.report.site.lists import ListColumn, listing
 from sketchbench.report.site.page import Asset, Page, table_address
 from sketchbench.report.site.verdicts import escape, number
 from sketchbench.report.table.reading import read_table
@@ -44,25 +44,25 @@ LAYOUT = """\
 Each table and figure is laid out as in the paper. A cell has, in bold, what is printed, and below it what was measured,
 with its prediction interval, and whether the two agree. A number beside *open* is that of the note which says why."""
 COLUMNS = (
-    Column("paper", "Paper", MEANINGS["paper"]),
-    Column("place", "Place", MEANINGS["place"]),
-    Column("cell", "Cell", MEANINGS["cell"]),
-    Column("printed", "Printed", MEANINGS["printed"]),
-    Column("unit", "Unit", MEANINGS["unit"]),
-    Column("measured", "Measured", MEANINGS["measured"], kind="number"),
-    Column("low", "From", MEANINGS["low"], kind="number"),
-    Column("high", "To", MEANINGS["high"], kind="number"),
-    Column("trials", "Trials", MEANINGS["trials"], kind="number"),
-    Column("agrees", "Agrees", MEANINGS["agrees"], kind="verdict"),
-    Column("reason", "Why", MEANINGS["reason"]),
-    Column("claim", "Claim", MEANINGS["claim"], link="claim_page"),
-    Column("study", "Study", MEANINGS["study"], link="study_page"),
-    Column("scale", "Scale", MEANINGS["scale"]),
-    Column("command", "Command", MEANINGS["command"]),
+    ListColumn("paper", "Paper", MEANINGS["paper"]),
+    ListColumn("place", "Place", MEANINGS["place"]),
+    ListColumn("cell", "Cell", MEANINGS["cell"]),
+    ListColumn("printed", "Printed", MEANINGS["printed"]),
+    ListColumn("unit", "Unit", MEANINGS["unit"]),
+    ListColumn("measured", "Measured", MEANINGS["measured"], kind="number"),
+    ListColumn("low", "From", MEANINGS["low"], kind="number"),
+    ListColumn("high", "To", MEANINGS["high"], kind="number"),
+    ListColumn("trials", "Trials", MEANINGS["trials"], kind="number"),
+    ListColumn("agrees", "Agrees", MEANINGS["agrees"], kind="verdict"),
+    ListColumn("reason", "Why", MEANINGS["reason"]),
+    ListColumn("claim", "Claim", MEANINGS["claim"], link="claim_page"),
+    ListColumn("study", "Study", MEANINGS["study"], link="study_page"),
+    ListColumn("scale", "Scale", MEANINGS["scale"]),
+    ListColumn("command", "Command", MEANINGS["command"]),
 )
 
 
-def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
+def pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]:
     """The page, and the figure on it; nothing where no cell was compared."""
     frames = [
         (scale, read_table(path, "printed", scale=scale.name))
@@ -163,12 +163,12 @@ def _cell(rows: Sequence[Mapping[Any, Any]], notes: dict[str, int]) -> str:
     return "<br>".join(dict.fromkeys(lines))
 
 
-def _study_page(study: object, scale: str, scales: Sequence[Scale]) -> str | None:
+def _study_page(study: object, scale: str, scales: Sequence[ReportedScale]) -> str | None:
     available = any(place.name == scale and (place.reports / "tables" / f"{study}.csv").is_file() for place in scales)
     return table_address(str(study), scale) if available else None
 
 
-def _counts(scale: Scale, frame: pd.DataFrame) -> str:
+def _counts(scale: ReportedScale, frame: pd.DataFrame) -> str:
     """The numbers of cells that agree, differ and are open, by paper and place, with links to the cells."""
     rows = []
     for (paper, place), group in frame.groupby(["paper", "place"], sort=False):

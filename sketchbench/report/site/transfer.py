@@ -7,7 +7,7 @@ import pandas as pd
 
 from sketchbench.measure.column import Column
 from sketchbench.report.evidence import transfer
-from sketchbench.report.evidence.outcomes import Scale
+from sketchbench.report.evidence.outcomes import ReportedScale
 from sketchbench.report.frontier import TRAINING
 from sketchbench.report.frontier.cells import read
 from sketchbench.report.site import figures, frontier
@@ -21,7 +21,7 @@ Test error after training over the bytes that a client sends, receives, and both
 compressor takes as few of these bytes and is more accurate beyond both intervals."""
 
 
-def pages(own: Sequence[Scale], ours: Scale, conf: Path) -> Iterator[Page | Asset]:
+def pages(own: Sequence[ReportedScale], ours: ReportedScale, conf: Path) -> Iterator[Page | Asset]:
     """The pages of a user's own frontiers, with their pictures; `ours` are the project's verdicts."""
     for scale in own:
         measured = read(scale.reports / "frontier.csv", scale.name).assign(scale=scale.name)
@@ -44,7 +44,7 @@ def pages(own: Sequence[Scale], ours: Scale, conf: Path) -> Iterator[Page | Asse
         yield Page(f"frontier-{scale.name}.md", f"Compressors on {scale.name}", "\n\n".join(blocks))
 
 
-def _size(scale: Scale) -> str:
+def _size(scale: ReportedScale) -> str:
     """What was trained, in a sentence."""
     table = read_table(scale.reports / "tables" / f"{TRAINING}.csv", "table", scale=scale.name)
     rows = table[(table[Column.QUANTITY] == "accuracy") & table[Column.MEAN].notna()]
