@@ -101,11 +101,11 @@ def test_a_figure_of_a_single_trial(figure: str) -> None:
 
 @pytest.mark.parametrize("figure", CATALOGUE)
 def test_a_figure(figure: str, tmp_path: Path) -> None:
-    """It is the same each time, which one figure of each module shows."""
+    """It is the same each time, which one figure of each function shows."""
     picture = draw(figure, tables(figure), tmp_path / "one.svg")
     assert len(list(ET.fromstring(picture).iter())) > 100
-    module = CATALOGUE[figure].module
-    if figure == next(name for name, entry in CATALOGUE.items() if entry.module == module):
+    function = CATALOGUE[figure].function
+    if figure == next(name for name, entry in CATALOGUE.items() if entry.function == function):
         assert draw(figure, tables(figure), tmp_path / "two.svg") == picture
 
 

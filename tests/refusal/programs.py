@@ -153,7 +153,7 @@ FIGURES = [
     Call("step figure", ["tails", "@none.csv", *FIGURE], "none.csv is not there; run sketchbench results"),
     Call("step figure", ["tails", "@other.csv", *FIGURE], "lacks the columns"),
     Call("step figure", ["tails", "@header.csv", *FIGURE], "has no rows"),
-    Call("step figure", ["tails", "@tails.csv", *FIGURE], "not what figure tails is drawn from"),
+    Call("step figure", ["tails", "@tails.csv", *FIGURE], "not the tables of figure tails"),
     Call("step figure", ["norms", "@tails.csv", *FIGURE], "figure=norms is unknown"),
     Call("step figure", ["growth", "@tails.csv", *FIGURE], "figure growth needs the tables of growth"),
     Call("step figure", ["tials", "@tails.csv", *FIGURE], "did you mean tails?"),

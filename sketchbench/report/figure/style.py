@@ -182,6 +182,11 @@ def select(table: pd.DataFrame, **values: Any) -> pd.DataFrame:
     return table
 
 
+def about(rows: pd.DataFrame, styles: Iterable[MethodStyle]) -> pd.DataFrame:
+    """The rows about these methods."""
+    return rows[rows[Column.METHOD].isin([style.method for style in styles])]
+
+
 def at_largest(table: pd.DataFrame, column: str) -> pd.DataFrame:
     """The rows with the largest value of a column."""
     return table[table[column] == table[column].max()]
@@ -212,6 +217,12 @@ def with_intervals(rows: pd.DataFrame, candidates: int | None = None) -> pd.Data
     return _with_limits(rows, [_interval(row, error) for row in rows.to_dict("records")])
 
 
+def with_intervals_of_worst(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """The row with the largest mean in every group, with intervals that hold whichever row is the largest."""
+    known = rows[rows[Column.MEAN].notna()].reset_index(drop=True)
+    return with_intervals(known.loc[known.groupby(list(by))[Column.MEAN].idxmax()], candidates=len(rows))
+
+
 def _with_limits(rows: pd.DataFrame, limits: Sequence[Interval]) -> pd.DataFrame:
     return rows.assign(low=[i.low for i in limits], high=[i.high for i in limits])
 
@@ -228,12 +239,6 @@ def with_shares(rows: pd.DataFrame, hits: pd.Series, candidates: int) -> pd.Data
     error, trials = ERROR / candidates, rows[Column.TRIALS]
     limits = [proportion_interval(int(k), int(n), error=error) for k, n in zip(hits, trials, strict=True)]
     return _with_limits(rows.assign(**{Column.MEAN: hits / trials}), limits)
-
-
-def worst(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """The row with the largest mean in every group."""
-    rows = rows[rows[Column.MEAN].notna()].reset_index(drop=True)
-    return rows.loc[rows.groupby(list(by))[Column.MEAN].idxmax()]
 
 
 def without_constants(rows: pd.DataFrame) -> pd.DataFrame:
@@ -281,6 +286,14 @@ def trace(
     """Draw a line through the means, with the keyword arguments of a Line2D, and what `points` draws."""
     axes.plot(x, rows[Column.MEAN], **{"color": style.colour, "linewidth": 1.0} | line)
     points(axes, x, rows, style, size, ring)
+
+
+def scatter(
+    axes: Axes, rows: pd.DataFrame, styles: Sequence[MethodStyle], over: str, among: ArrayLike = (), size: float = 4.0
+) -> None:
+    """Draw the `points` of all methods at the positions that `series` gives them."""
+    for style, own, x in series(rows, styles, over, among):
+        points(axes, x, own, style, size)
 
 
 def curve(axes: Axes, x: ArrayLike, rows: pd.DataFrame, *, band: float = 0.2, **line: Any) -> None:
@@ -355,6 +368,12 @@ def size_ticks(axes: Axes, values: Iterable[float], margin: float = 1.45, text: 
     axes.set_xticks([], minor=True)
     if ticks:
         axes.set_xlim(ticks[0] / margin, ticks[-1] * margin)
+
+
+def only_ticks(axes: Axes, ticks: Sequence[float]) -> None:
+    """Give the x axis exactly these ticks."""
+    axes.set_xticks(ticks, [f"{tick}" for tick in ticks])
+    axes.set_xticks([], minor=True)
 
 
 def compression_ticks(axes: Axes, values: Iterable[float], apart: float, margin: float = 1.45) -> None:
