@@ -17,6 +17,7 @@ from sketchbench.run.digest import CodeDigest
 
 FOLDER = HOME / "conf" / "figure"
 INTERVALS = "All intervals of the figure hold at once, except with probability 1e-3; very long ones leave the frame."
+LOOKS = Path(__file__).with_name("looks.yaml").read_text("utf-8")
 PLOT = re.compile(r"^def (plot\w*)\(\s*tables:", re.MULTILINE)
 FUNCTIONS = sorted(
     f"{path.stem}.{name}"
@@ -58,7 +59,7 @@ class Entry:
         given = [self.arguments, *(changes.get("arguments", {}) for changes in self.scales.values())]
         cells = sorted({arguments["cells"] for arguments in given if "cells" in arguments})  # files of conf/printed
         typed = {name: (PRINTED / f"{name}.yaml").read_text("utf-8") for name in cells}
-        content = json.dumps([self.studies, self.arguments, self.scales, words, drawing, *([typed] if typed else [])])
+        content = json.dumps([self.studies, self.arguments, self.scales, words, drawing, LOOKS, typed])
         return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 

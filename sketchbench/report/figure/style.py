@@ -1,15 +1,16 @@
 """What all figures share: the look of methods and lines, the choice of rows, means with intervals, axes and legends.
 
-A method has the same colour and marker in every figure. Two sketches that differ in one detail only (weaker hashing,
-repeated rows) share a colour, and one of them has an open marker. A recovery has the colour of the sketch that it
-decodes; of the recoveries, only the two that tang2021 compares are filled. A method without a look below, such as a
-user's, gets a combination of `SPARE`, in the alphabetical order of the names.
+A method has the same colour and marker in every figure (looks.yaml). Two sketches that differ in one detail (weaker
+hashing, repeated rows) share a colour, and one of them has an open marker. A recovery has the colour of the sketch that
+it decodes; only the two recoveries that tang2021 compares are filled. A method without a look, such as a user's, gets
+a combination of `SPARE`, in the alphabetical order of the names.
 """
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
@@ -27,6 +28,7 @@ from numpy.typing import ArrayLike
 from sketchbench.measure.column import Column
 from sketchbench.measure.interval import Interval, mean_interval, proportion_interval
 from sketchbench.report.figure.theme import theme
+from sketchbench.run.config.schema import load
 
 WIDE = 7.0  # inches: both columns of a paper
 ERROR = 1e-3  # probability that any interval of a figure misses the true value
@@ -43,63 +45,10 @@ BOUND: Line = {"color": INK, "linewidth": 0.9, "linestyle": "--"}  # what a pape
 TRUE: Line = {"color": EXACT, "linewidth": 1.0}  # an exact value
 
 Look = tuple[str, Any, str, bool]  # group, colour, marker, filled
-LOOKS: dict[str, Look] = {  # by name in conf/sketch
-    "gaussian": ("Dense", COLOURS[0], "o", True),
-    "ams": ("Dense", COLOURS[1], "s", True),
-    "ams_polynomial": ("Dense", COLOURS[1], "s", False),
-    "srht": ("Transforms", COLOURS[2], "D", True),
-    "srht_replacement": ("Transforms", COLOURS[2], "D", False),
-    "srct": ("Transforms", COLOURS[5], "p", True),
-    "count_sketch": ("CountSketch", COLOURS[3], "^", True),
-    "count_sketch_polynomial": ("CountSketch", COLOURS[3], "^", False),
-    "balanced_count_sketch": ("CountSketch", "#661100", ">", True),
-    "sparse_embedding": ("Sparse embeddings", COLOURS[4], "v", True),
-    "block_sparse_embedding": ("Sparse embeddings", COLOURS[9], "h", True),
-    "block_sparse_embedding_polynomial": ("Sparse embeddings", COLOURS[9], "h", False),
-    "uniform_sampling": ("Sampling", "black", "X", True),
-    "identity": ("Sampling", "0.5", "*", True),
-}
-RECOVERY_LOOKS: dict[str, Look] = {  # by name in conf/recovery
-    "fiht": ("Recoveries", COLOURS[0], "o", True),
-    "fiht_relative": ("Recoveries", COLOURS[0], "o", False),
-    "fiht_cosine": ("Recoveries", COLOURS[5], "p", False),
-    "fiht_replacement": ("Recoveries", COLOURS[4], "s", False),
-    "iht": ("Recoveries", COLOURS[1], "v", False),
-    "count_sketch": ("Recoveries", COLOURS[3], "^", True),
-    "desketch_count_sketch": ("Recoveries", COLOURS[3], "^", False),
-    "desketch_srht": ("Recoveries", COLOURS[2], "D", False),
-}
-# By name in conf/compressor. Compressors of a family share a colour: sparsification, quantisation, rotation and
-# quantisation, low rank, and the sketches, as above. Markers differ within all of them, for those who see no colours.
-COMPRESSOR_LOOKS: dict[str, Look] = {
-    "none": ("Compressors", "black", "*", True),
-    "float16": ("Compressors", COLOURS[4], "P", True),
-    "int8": ("Compressors", COLOURS[4], "P", False),
-    "natural": ("Compressors", COLOURS[4], "v", False),
-    "qsgd": ("Compressors", COLOURS[4], "h", False),
-    "qsgd_buckets": ("Compressors", COLOURS[4], "h", True),
-    "sign": ("Compressors", COLOURS[4], "X", True),
-    "sign_vote": ("Compressors", COLOURS[4], "X", False),
-    "eden": ("Compressors", "#332288", "d", True),
-    "top_k": ("Compressors", COLOURS[1], "s", True),
-    "top_k_coded": ("Compressors", COLOURS[1], "D", True),
-    "random_k": ("Compressors", COLOURS[1], "s", False),
-    "random_k_shuffled": ("Compressors", COLOURS[1], "d", False),
-    "ef21": ("Compressors", COLOURS[1], "<", True),
-    "ef21_random_k": ("Compressors", COLOURS[1], "<", False),
-    "diana_random_k": ("Compressors", COLOURS[1], ">", False),
-    "power_sgd": ("Compressors", COLOURS[8], ">", True),
-    "srht": ("Compressors", COLOURS[2], "D", False),
-    "discrete_srht": ("Compressors", COLOURS[2], "p", False),
-    "count_sketch": ("Compressors", COLOURS[3], "^", False),
-    "count_sketch_feedback": ("Compressors", COLOURS[3], "^", True),
-    "fetch_sgd": ("Compressors", COLOURS[3], "v", True),
-    "gaussian": ("Compressors", COLOURS[0], "o", False),
-    "fiht": ("Compressors", COLOURS[0], "o", True),
-    "fiht_signs": ("Compressors", COLOURS[0], "H", True),
-    "fiht_shuffled": ("Compressors", COLOURS[0], "H", False),
-    "sketched_layers": ("Compressors", COLOURS[5], "p", True),
-}
+LOOKS, RECOVERY_LOOKS, COMPRESSOR_LOOKS = (  # by name in conf/sketch, conf/recovery and conf/compressor
+    {name: (group, COLOURS[c] if isinstance(c, int) else c, *marks) for name, (group, c, *marks) in looks.items()}
+    for looks in load(Path(__file__).with_name("looks.yaml")).values()
+)
 _SPARE = itertools.product("<8dHP", (COLOURS[7], COLOURS[6], *COLOURS[:6]), (True, False))
 _TAKEN = {(marker, colour, filled) for _, colour, marker, filled in COMPRESSOR_LOOKS.values()}
 SPARE = [look for look in _SPARE if look not in _TAKEN]

@@ -18,6 +18,7 @@ from sketchbench.report.frontier import CONTRACT, COST, LEAKAGE, TRAINING, TRAIN
 from sketchbench.report.inputs import frontier_inputs
 from sketchbench.report.table.reading import COLUMNS as FROM
 from sketchbench.report.table.reading import read_table
+from sketchbench.run.config.schema import load
 
 ERROR = 0.05  # probability that any interval of one quantity misses
 CELL: list[str] = [Column.METHOD, Column.COMPRESSION, Column.D]
@@ -26,46 +27,7 @@ SUMS = ", secure aggregation"  # at the end of a case
 BOTH = "bytes_both"
 WAYS = {"up": Column.BYTES_UP.value, "down": Column.BYTES_DOWN.value, "both": BOTH}
 VIEWS = {"server": "server", "sum": "sum", "another client": "client", "eavesdropper": "eavesdropper"}
-# meanings of the columns of frontier.csv; columns of `MEASURED` come with the ends of their interval, _low and _high
-MEANINGS = {
-    "method": "compressor: its config in conf/compressor",
-    "label": "label of the compressor",
-    "compression": "budget: all bytes of an update in float32 over those that a client may send",
-    "data": "data set of the trainings",
-    "case": (
-        "training images of each client: iid, or of one class; sampled: of one class, and few of many clients, without "
-        "state, take part in a round; secure aggregation: the server sees sums alone, and clients share the noise"
-    ),
-    "epsilon": "ε of each record against the server, after all rounds of a training; empty without privacy",
-    "d": "number of parameters of the network",
-    "clients": "number of clients",
-    "taking_part": "number of clients in a round; where it is less than all, clients keep no state",
-    "bytes_up": "bytes that a client sends in a round",
-    "bytes_down": "bytes that a client receives in a round, in the mean",
-    "bytes_both": "bytes_up and bytes_down together",
-    "adds_up": "whether a server that only sees the sum of the messages can do its part",
-    "trials": "number of trainings",
-    "accuracy": "test accuracy at the end",
-    "loss": "accuracy without compression, with the same start, batches and noise, less the accuracy",
-    "reached": "trainings that reach the target: the accuracy without compression, less 5 %",
-    "rounds_to_target": "rounds in which the median training reaches the target; empty if it never does",
-    "target_up": "bytes that a client sends in so many rounds",
-    "target_down": "bytes that a client receives in so many rounds",
-    "target_both": "target_up and target_down together",
-    "leak_server": "PSNR of the best attack on one client's message over that of the mean image of its class, dB",
-    "leak_sum": "leak_server, for an attack on the sum of all clients' messages",
-    "leak_client": "leak_server, for an attack by another client on what the server sends",
-    "leak_eavesdropper": "leak_server, for an attack on one client's message without the key",
-    "rounds_server": "rounds until one client's messages show the median image; empty if those tried do not",
-    "rounds_sum": "rounds_server, for the sums of all clients' messages",
-    "ssim_server": "structural similarity of the image that the attack on one message gives",
-    "property_server": "area under the ROC curve of telling a property of a client's batch from its message",
-    "client_memory": "bytes that a client keeps from round to round, over those of an update",
-    "server_memory": "bytes that the server keeps, over those of an update",
-    "dominated": "another compressor sends and receives no more in sum, and is more accurate, beyond both intervals",
-    "refused": "reason why the compressor has no number",
-    "command": "command that makes this row's training again",
-}
+MEANINGS: dict[str, str] = load(Path(__file__).with_name("columns.yaml"))  # of the columns of frontier.csv
 MEASURED = ("accuracy", "loss", *(f"leak_{name}" for name in VIEWS.values()))
 COLUMNS = [name + end for name in MEANINGS for end in ("", *(("_low", "_high") if name in MEASURED else ()))]
 COUNTS = ["d", "clients", "taking_part", *WAYS.values(), "trials", "reached", "rounds_to_target"]
