@@ -182,7 +182,7 @@ WRITTEN = [  # a file of another kind where one is to be written, and no place f
     Call("step figure", ["tails", "x", "--svg", ">f.svg", "--png", "@notes.txt"], THERE),
     Call("step benchmarks", ["--json", "x", "--csv", "@notes.txt", *FIGURE], THERE),
     Call("site", ["--target", "@notes.txt"], "notes.txt is a file"),
-    Call("site", ["--target", "%"], "has files that are of no site of ours, and would be removed"),
+    Call("site", ["--target", "%"], "has files of another origin, which would be removed"),
     Call("new", ["sketch", "my_signs", "--folder", "@notes.txt"], "notes.txt is a file"),
 ]
 CALLS = [*WRITTEN, *PLAN, *JOBS, *TABLES, *CLAIMS, *FIGURES, *DATASETS]

@@ -41,7 +41,7 @@ def test_a_table_is_laid_out_as_in_the_paper() -> None:
     frame = pd.DataFrame(
         [{**row, "agrees": word, "reason": why} for row, (word, why) in zip(rows, verdicts, strict=True)]
     )
-    text = printed.draw(frame)
+    text = printed.grid_of(frame)
     assert "<th scope=col>c = 1 %</th><th scope=col>c = 10 %</th>" in text
     assert text.index("<th scope=row>MLP</th>") < text.index("<strong>222</strong>") < text.index("210 [200, 230]")
     assert text.count("open</span><sup>1</sup>") == 2

@@ -85,7 +85,7 @@ def test_every_claim_has_a_page_and_every_verdict_a_place(scales: list[ReportedS
     assert "snakemake --config scale=quick studies=embedding,embedding_controls,moments" in text
     assert "<svg" in text
     assert (
-        'Predicted before the first run: <span class="holds">✓ holds</span> (2026-11-21). Otherwise: 1 of 2 verdicts.'
+        'Predicted before the first run: <span class="holds">✓ holds</span> (2026-11-21). Not as predicted: 1 of 2 verdicts.'
         in text
     )
     assert (
@@ -196,7 +196,7 @@ def test_the_picture_of_the_readme_is_the_site_s() -> None:
     """Of the same curves: with another SciPy a point may differ by a tenth of a pixel."""
     (shown,) = (one.shows for one in read_findings((CONF / "finding").glob("*.yaml"), ALL) if one.picture == THRESHOLD)
     kept = (PROJECT / "docs" / "theorem_6_2.svg").read_text(encoding="utf-8")
-    drawn = threshold.draw(shown, alone=True)
+    drawn = threshold.plot(shown, alone=True)
     number = re.compile(r"\d+\.\d+")
     assert number.sub("", kept) == number.sub("", drawn)
     pairs = zip(number.findall(kept), number.findall(drawn), strict=True)
@@ -362,7 +362,7 @@ def test_nothing_to_show_is_said(tmp_path: Path) -> None:
 def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
     """MkDocs empties the folder of its site."""
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(build.SiteError, match=r"has files that are of no site of ours, .*; name an empty folder"):
+    with pytest.raises(build.SiteError, match=r"has files of another origin, .*; name an empty directory"):
         build.build(tmp_path)
     with pytest.raises(FileError, match=r"notes.txt is a file"):
         build.build(tmp_path / "notes.txt")

@@ -130,7 +130,7 @@ def _rest(claim: str, verdicts: pd.DataFrame) -> str:
 def _picture(finding: Finding, scale: ReportedScale) -> str:
     """The picture of a finding; "" where the reports do not have it."""
     if finding.picture == THRESHOLD:
-        return threshold.draw(finding.shows)
+        return threshold.plot(finding.shows)
     if not figures.place(scale, finding.picture).is_file():
         return ""
     more = f'{escape(finding.shows)} <a href="figures.html#{finding.picture}">More of this figure</a>.'

@@ -1,4 +1,4 @@
-"""The totals up to which song2023 Theorem 6.2 holds, over δ, as SVG; computed here, from no run."""
+"""The largest total ε for which song2023 Theorem 6.2 holds, over δ, as SVG; computed here, without a run."""
 
 import math
 import textwrap
@@ -12,8 +12,8 @@ WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 300, 200, 34, 14, 8, 32
 POINTS = 57  # of a curve
 
 
-def draw(caption: str, alone: bool = False) -> str:
-    """The picture in a figure with its caption; `alone`, an SVG file on white, in its own colours."""
+def plot(caption: str, alone: bool = False) -> str:
+    """The picture in a figure with its caption; if `alone`, an SVG file on white, with its own colours."""
     parts = [_text(LEFT, HEIGHT - 4, "total δ", "start"), _text(LEFT + 3, TOP + 10, "total ε", "start")]
     for power in range(int(DECADES[0]), int(DECADES[1]) + 1):
         y = _y(10.0**power)
