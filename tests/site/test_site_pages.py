@@ -85,7 +85,7 @@ def test_every_claim_has_a_page_and_every_verdict_a_place(scales: list[ReportedS
     assert "snakemake --config scale=quick studies=embedding,embedding_controls,moments" in text
     assert "<svg" in text
     assert (
-        'Predicted before the first run: <span class="holds">✓ holds</span> (2026-11-21). Not as predicted: 1 of 2 verdicts.'
+        'Predicted before the first run: <span class="holds">✓ holds</span> (2026-11-21). Not as predicted: 1 of 2.'
         in text
     )
     assert (

@@ -167,11 +167,10 @@ def _predictions(claim: Claim, own: pd.DataFrame) -> Iterator[str]:
     if not days:
         yield '<p class="meta">Nothing was predicted.</p>'
         return
-    told = ", ".join(
-        f"{badge(verdict)} ({', '.join(sorted(when - {''})) or 'undated'})" for verdict, when in days.items()
-    )
+    dates = {verdict: ", ".join(sorted(when - {""})) or "undated" for verdict, when in days.items()}
+    told = ", ".join(f"{badge(verdict)} ({when})" for verdict, when in dates.items())
     count = int((own["as_predicted"] == "otherwise").sum())
-    yield f'<p class="meta">Predicted before the first run: {told}. Not as predicted: {count} of {len(own)} verdicts.</p>'
+    yield f'<p class="meta">Predicted before the first run: {told}. Not as predicted: {count} of {len(own)}.</p>'
 
 
 def _evidence(claim: Claim, own: pd.DataFrame) -> list[str]:

@@ -62,10 +62,8 @@ def pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]
         }
         for table in tables
     ]
-    text = (
-        "These tables are the source of every verdict and figure. A row has a quantity, the setting of its measurement,"
-    )
-    yield Page("tables.md", "Tables", f"{text} and its value.\n\n{listing('tables', STUDIES, rows)}")
+    text = "These tables are the source of every verdict and figure. A row has a quantity, its setting and its value."
+    yield Page("tables.md", "Tables", f"{text}\n\n{listing('tables', STUDIES, rows)}")
     claimed = [claims_of(scale) for scale in scales]
     drawn = _figures(scales, conf)
     for name, group in itertools.groupby(sorted(tables, key=lambda table: table.study), lambda table: table.study):
