@@ -17,7 +17,7 @@ from sketchbench.report.claim.check import (
     annotations,
     broken,
     changes,
-    findings,
+    not_reproduced,
     published,
     read_published,
     read_verdicts,
@@ -93,7 +93,7 @@ def command(
     last = f"nothing is published to compare with: git's HEAD has no {verdicts}"
     if older is not None:
         compared = reproduction.compare(older, rows)
-        found += findings(compared) + (changes(older, rows) if strict else [])
+        found += not_reproduced(compared) + (changes(older, rows) if strict else [])
         last = reproduction.last_line(compared)
     counts = [*page.counted_predictions(rows), *states(rows)]
     title = f"{len(rows)} verdicts, {', '.join(counts)}"
