@@ -88,8 +88,8 @@ def not_reproduced(compared: Sequence[Compared]) -> list[Notice]:
 
 
 def changes(old: pd.DataFrame, new: pd.DataFrame) -> list[Notice]:
-    """The verdicts, except on times, that differ from an older run's verdicts or rest on other numbers. Numbers are equal
-    if they agree to 6 significant digits."""
+    """The verdicts, except on times, that differ from an older run's verdicts or rest on other numbers. Equal numbers
+    agree to 6 significant digits."""
     key = ["claim", Column.METHOD]
     both = old.merge(new, on=key, how="outer", suffixes=("", "_new"), indicator=True)
     timed = set(new["claim"][new["predicted"] == ANY])
