@@ -112,7 +112,10 @@ def test_without_a_table_or_at_another_size_it_is_open() -> None:
     assert judged(cell())["reason"] == "study one has no table here"
     rounds = Row("rounds").mean(NARROW)
     row = judged(cell(), rounds, scale="quick")
-    assert (row["agrees"], row["reason"]) == ("open", "measured at the quick scale, the cell is of the papers' size")
+    assert (row["agrees"], row["reason"]) == (
+        "open",
+        "measured at the quick scale, but the cell is of the papers' size",
+    )
     assert math.isnan(row["measured"])
     assert judged(cell(size="any"), rounds, scale="quick")["agrees"] == "agrees"
 

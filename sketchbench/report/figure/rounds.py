@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from sketchbench.measure.column import Column
 from sketchbench.report.figure import style
-from sketchbench.report.printed.agreement import DIFFERS, draw_intervals
+from sketchbench.report.printed.agreement import DIFFERS, prediction_intervals
 from sketchbench.report.printed.cells import PAPERS, join
 from sketchbench.report.printed.transcription import FOLDER, PrintedCell, read_printed
 
@@ -114,7 +114,7 @@ def _intervals(axes: Axes, rows: pd.DataFrame, look: style.Line) -> None:
     for row in rows.to_dict("records"):
         mean, trials, x = row[Column.MEAN], int(row[Column.TRIALS]), row[Column.PARTICIPATION]
         if trials > 1:
-            low, high = draw_intervals(mean, row[Column.SD], trials, draws=1, positive=True)[-1]
+            low, high = prediction_intervals(mean, row[Column.SD], trials, draws=1, positive=True)[-1]
             axes.plot([x, x], [low, high], color=look["color"], linewidth=1.6)
         axes.plot(x, mean, linestyle="none", markersize=4, **look)
 
