@@ -55,7 +55,7 @@ def test_inside_and_outside() -> None:
     row = judged(cell("114"), rounds)
     assert (row["measured"], row["trials"]) == (100.0, 3)
     assert row["high"] - row["measured"] == pytest.approx(4.302653 * 3 * math.sqrt(4 / 3), rel=1e-6)
-    assert row["command"] == "snakemake --cores all --config scale=paper studies=one"
+    assert row["command"] == "sketchbench results --scale paper --studies one"
 
 
 def test_more_draws_and_more_trials_tell_more() -> None:

@@ -1,4 +1,4 @@
-"""A frontier on data and network of one's own, beside the findings of the project's frontier."""
+"""A frontier on a user's data and network, beside the findings of the project's frontier."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,8 +20,8 @@ def findings(conf: Path) -> list[Claim]:
 
 
 def beside(scale: ReportedScale, ours: ReportedScale, conf: Path) -> pd.DataFrame:
-    """A row for each finding and method: `claim`, `statement`, `label`, the verdict `here` with its `statistic`, `low`,
-    `high`, `bound`, and the `there` of the project's reports; "not run" where there is none."""
+    """A row for each finding and method: `claim`, `statement`, `label`, the verdict `here` ("not run" if missing) with
+    its `statistic`, `low`, `high`, `bound`, and the verdict `there`, in the project's reports."""
     here, there = read_outcomes(scale), read_outcomes(ours)
     keys = ["claim", "method"]
     statements = pd.DataFrame([{"claim": one.id, "statement": one.statement} for one in findings(conf)])
@@ -34,7 +34,7 @@ def beside(scale: ReportedScale, ours: ReportedScale, conf: Path) -> pd.DataFram
 
 
 def transfers(rows: pd.DataFrame) -> str:
-    """How many of the findings have the same verdict here, in a sentence."""
+    """The number of findings with the same verdict here, in a sentence."""
     judged = rows[rows["here"] != "not run"]
     decided = judged[judged["here"].isin(["holds", "fails"]) & judged["there"].isin(["holds", "fails"])]
     same = int((decided["here"] == decided["there"]).sum())
@@ -44,7 +44,7 @@ def transfers(rows: pd.DataFrame) -> str:
 
 
 def command(scale: ReportedScale) -> str:
-    """The command that makes a frontier of one's own again."""
+    """The command that repeats a user's frontier."""
     return str(read_table(scale.reports / "frontier.csv", "frontier", scale=scale.name)["command"].iloc[0])
 
 

@@ -111,8 +111,8 @@ def join(
         if not outcome.trials and math.isnan(outcome.measured):
             row["trials"] = None
         if cell.study:
-            size = f"scale={PAPERS} " if cell.size == "papers" else ""
-            row["command"] = f"snakemake --cores all --config {size}studies={cell.study}"
+            size = f"--scale {PAPERS} " if cell.size == "papers" else ""
+            row["command"] = f"sketchbench results {size}--studies {cell.study}"
         rows.append({"command": "", **row})
     return pd.DataFrame(rows, columns=list(MEANINGS)).astype({"trials": "Int64"})
 
