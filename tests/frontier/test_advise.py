@@ -179,7 +179,7 @@ def test_the_command_prints_what_fits(path: Path, capsys: pytest.CaptureFixture[
     said = answered(path, capsys, "--bytes", "1e7", "--parameters", "10000000", "--any-size").splitlines()
     assert said[0].startswith("Nearest measurement: digits (a toy), 3,760 parameters, 10 clients,")
     assert said[1] == "1e+07 bytes sent and received are 1/8 of the bytes without compression."
-    assert "2.66e+03 times as many parameters, so that the ratio of bytes is all that speaks" in said[2]
+    assert "2.66e+03 times as many parameters, so that only the ratio of bytes is comparable" in said[2]
     lines = {line[:28].strip(): line[28:].split("  ") for line in said[3:]}
     assert lines["compressor"][0].strip() == "Top_K"
     assert lines["accuracy"][0].strip() == "0.900 (0.894 to 0.905)"
