@@ -27,8 +27,8 @@ COLUMNS = 4
 
 def plot(tables: dict[str, pd.DataFrame]) -> Figure:
     """Plot study tails, a panel per family: the shares `count` / `trials` of errors that reach t (quantity tail), with
-    a band of Clopper-Pearson intervals; the lemmas' thresholds at their allowed height 2δ (quantity exceedance); and the
-    threshold that no error reaches (quantity largest_error), a vertical line."""
+    a band of Clopper-Pearson intervals; the lemmas' thresholds at their allowed height 2δ (quantity exceedance); and
+    the threshold that no error reaches (quantity largest_error), a vertical line."""
     table = style.at_largest(tables["tails"], Column.D)
     if table.empty:
         return style.new_figure(1.0)
