@@ -2,7 +2,7 @@
 
 from sketchbench.base.project import CONF
 from sketchbench.report.claim import error_rate
-from sketchbench.report.claim.error_rate import Levels
+from sketchbench.report.claim.error_rate import ErrorLevels
 
 # The most comparisons that a run may make; studies to come need room. Of studies with few trials the quick scale makes
 # 560, of others 4,800; the papers' sizes 800 and 8,800.
@@ -10,7 +10,7 @@ FEW, OTHERS = 603, 6000
 PAPER_FEW, PAPER_OTHERS = 1161, 16_000
 
 
-def levels(few: int, others: int) -> Levels:
+def levels(few: int, others: int) -> ErrorLevels:
     rate = error_rate.read(CONF)
     return rate.levels([{min(rate.studies): few, "another": others}])
 

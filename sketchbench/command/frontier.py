@@ -12,7 +12,7 @@ from sketchbench.kernels import resolve
 from sketchbench.plan.cost import format_duration
 from sketchbench.plan.inspection.check import check_folder
 from sketchbench.report.evidence import transfer
-from sketchbench.report.evidence.outcomes import Scale
+from sketchbench.report.evidence.outcomes import ReportedScale
 from sketchbench.run.config.composition import own_methods, user_folder
 
 MODEL = "digits_mlp"
@@ -79,12 +79,12 @@ def command(
     own_frontier.keep_size(place, size)
     runs = own_frontier.runs_of(problem, size, place)
     own_frontier.do(problem, runs, lambda line: print(line, flush=True))
-    scale = Scale(problem.name, own / "reports" / "frontier" / problem.name)
+    scale = ReportedScale(problem.name, own / "reports" / "frontier" / problem.name)
     options = {"data": problem.dataset, "model": problem.model, "partition": other, "clients": clients, "hours": hours}
     again = " ".join(f"--{name} {value}" for name, value in options.items() if value != "")
     again = f"sketchbench frontier --folder {display_path(own)} {again} --kernels {problem.kernels} --seed {seed}"
     own_frontier.write(problem, runs, scale, again)
-    rows = transfer.beside(scale, Scale("quick", HOME / "reports"), CONF)
+    rows = transfer.beside(scale, ReportedScale("quick", HOME / "reports"), CONF)
     for row in rows[rows["here"] != "not run"].to_dict("records"):
         print(f"{row['claim']:4s} {row['label']:32s} on digits: {row['there']:14s} here: {row['here']}")
     print(transfer.transfers(rows))

@@ -30,7 +30,7 @@ from sketchbench.plan.cost import format_duration
 from sketchbench.plan.selection import MINE
 from sketchbench.report.claim import judge
 from sketchbench.report.evidence import transfer
-from sketchbench.report.evidence.outcomes import Scale
+from sketchbench.report.evidence.outcomes import ReportedScale
 from sketchbench.report.figure import drawing
 from sketchbench.report.figure.catalogue import read_catalogue
 from sketchbench.report.frontier import TRAINING, cells
@@ -405,7 +405,7 @@ def do(problem: Problem, runs: Sequence[Run], say: Callable[[str], None]) -> Non
         say(f"{done}; about {rest} left")
 
 
-def write(problem: Problem, runs: Sequence[Run], scale: Scale, command: str) -> None:
+def write(problem: Problem, runs: Sequence[Run], scale: ReportedScale, command: str) -> None:
     """Write table, frontier, figure and verdicts of finished runs, which `command` makes again, as reports of a scale
     with the name of the problem. Nothing is expected of the compressors."""
     entries = [
@@ -418,7 +418,7 @@ def write(problem: Problem, runs: Sequence[Run], scale: Scale, command: str) -> 
     ]
     table = scale.reports / "tables" / f"{TRAINING}.csv"
     joining.make(TRAINING, entries, scale.name, table)
-    trained = cells.Trained(problem.data.label, problem.clients, {}, lambda *_: command)
+    trained = cells.TrainedStudy(problem.data.label, problem.clients, {}, lambda *_: command)
     cells.join([table], scale.name, scale.reports / "frontier.csv", {TRAINING: trained})
     figure = replace(read_catalogue(CONF / "figure")[TRAINING], title="", data=describe(problem), scales={})
     svg, png = (scale.reports / "figures" / f"{TRAINING}.{kind}" for kind in ("svg", "png"))

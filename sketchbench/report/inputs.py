@@ -49,7 +49,7 @@ def printed_inputs(
 
 def frontier_inputs(tables: Mapping[str, str], trained: Mapping[str, str]) -> dict[str, str]:
     """What the frontier is made of: the SHA-256 of each table by study, and what the trainings are of (see
-    `cells.Trained.words`), by study."""
+    `cells.TrainedStudy.words`), by study."""
     return {**tables, PLAN: _digest(trained), CODE: code_of("frontier")}
 
 

@@ -4,11 +4,11 @@ import numpy as np
 from listed import data
 
 from sketchbench.report.site import lists
-from sketchbench.report.site.lists import Column, listing
+from sketchbench.report.site.lists import ListColumn, listing
 
 COLUMNS = (
-    Column("method", "method", 'a sketch, "quoted" & <b>', link="page"),
-    Column("mean", "mean", "over trials", kind="number"),
+    ListColumn("method", "method", 'a sketch, "quoted" & <b>', link="page"),
+    ListColumn("mean", "mean", "over trials", kind="number"),
 )
 ROWS = (
     {"method": "srht", "mean": 1 / 3, "page": "claims/S2.html"},

@@ -16,7 +16,7 @@ from sketchbench.report.claim.check import published, read_verdicts
 from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.report.claim.page import PAPERS_ROLES, counted_predictions
 from sketchbench.report.claim.reproduction import WORDS, Compared, compare
-from sketchbench.report.evidence.outcomes import Scale, read_outcomes
+from sketchbench.report.evidence.outcomes import ReportedScale, read_outcomes
 from sketchbench.report.site.findings import Finding, contradictions, read_findings
 from sketchbench.report.site.page import Asset, Page
 from sketchbench.report.site.verdicts import badge, claim_files, escape, number, prose
@@ -34,7 +34,7 @@ PAPERS = {
 }
 
 
-def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
+def pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]:
     """The front page."""
     claims = read_claims(claim_files(conf))
     outcomes = pd.concat([read_outcomes(scale) for scale in scales], ignore_index=True)
@@ -61,7 +61,7 @@ def claims_address(**filters: str) -> str:
     return f"claims.html#{urlencode(filters)}"
 
 
-def _compared(scale: Scale) -> list[Compared] | None:
+def _compared(scale: ReportedScale) -> list[Compared] | None:
     """The verdicts of a scale beside the published ones; None where there are none."""
     older = published(scale.reports)
     return None if older is None else compare(older, read_verdicts(scale.reports / "claims.csv", scale.name))
@@ -154,7 +154,7 @@ def _count(group: pd.DataFrame, scale: str, role: str, verdict: str) -> str:
     return f'<a href="{address}" aria-label="{paper}, {role}: {count} {verdict}">{count}</a>' if count else "0"
 
 
-def _predicted(outcomes: pd.DataFrame, scale: Scale) -> str:
+def _predicted(outcomes: pd.DataFrame, scale: ReportedScale) -> str:
     """How many verdicts of a scale are as predicted before the first run, otherwise, ..."""
     claims = outcomes["claim"].nunique()
     return (
@@ -164,7 +164,7 @@ def _predicted(outcomes: pd.DataFrame, scale: Scale) -> str:
     )
 
 
-def _as_published(compared: Sequence[Compared] | None, scale: Scale) -> str:
+def _as_published(compared: Sequence[Compared] | None, scale: ReportedScale) -> str:
     """How many verdicts of a scale are reproduced, and which are not; in red where one differs."""
     if compared is None:
         return f'<p class="calm">At the scale {scale.name} nothing is published to compare with.</p>'

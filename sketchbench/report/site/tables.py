@@ -3,18 +3,16 @@
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
-from sketchbench.measure.column import COLUMNS
-from sketchbench.measure.column import Column as Measured
-from sketchbench.report.evidence.outcomes import Scale, read_outcomes
+from sketchbench.measure.column import COLUMNS, Column
+from sketchbench.report.evidence.outcomes import ReportedScale, read_outcomes
 from sketchbench.report.evidence.provenance import date_of, dated, last_commit
 from sketchbench.report.figure.catalogue import read_catalogue
-from sketchbench.report.site.lists import Column, Kind, listing
+from sketchbench.report.site.lists import Kind, ListColumn, listing
 from sketchbench.report.site.page import Asset, Page, table_address
 from sketchbench.report.site.verdicts import escape
 from sketchbench.report.table.origin import commits_of
@@ -23,40 +21,31 @@ from sketchbench.run.config import study
 
 SCALE = "scale"
 STUDIES = (
-    Column("study", "study", "name of the study, a file of conf/study", link="page"),
-    Column("about", "what is measured", "description of the study's task"),
-    Column("scale", "scale", "size of the run; quick: minutes to hours for all studies; paper: the papers' own sizes"),
-    Column("rows", "rows", "number of rows of the table", "number"),
-    Column("methods", "methods", "number of methods that are compared, with controls", "number"),
-    Column("commit", "code", "commits of the code that the records are from, or the last commit of the table"),
-    Column("date", "date", "date of the newest of these commits"),
+    ListColumn("study", "study", "name of the study, a file of conf/study", link="page"),
+    ListColumn("about", "what is measured", "description of the study's task"),
+    ListColumn(
+        "scale", "scale", "size of the run; quick: minutes to hours for all studies; paper: the papers' own sizes"
+    ),
+    ListColumn("rows", "rows", "number of rows of the table", "number"),
+    ListColumn("methods", "methods", "number of compared methods, with controls", "number"),
+    ListColumn("commit", "code", "commits of the code behind the records, or the last commit of the table"),
+    ListColumn("date", "date", "date of the newest of these commits"),
 )
 
 
-@dataclass(frozen=True)
-class Table:
-    """The table of a study at a scale.
-
-    Attributes:
-        study, scale: names.
-        path: the CSV.
-        about: what the study's task measures, and what the study says of itself, in words; "" where they say nothing.
-        frame: its rows; texts without a value are "", numbers without one NaN.
-        commits: of the code behind its records; where they are not known, the commit that changed the table last.
-        date: of the newest of these commits, YYYY-MM-DD; "" where it is unknown.
-    """
+class StudyTable(NamedTuple):
+    """The table of a study at a scale."""
 
     study: str
     scale: str
-    path: Path
-    about: tuple[str, str]
-    frame: pd.DataFrame
-    commits: Sequence[str]
-    date: str
+    about: tuple[str, str]  # the descriptions of the study's task and of the study; "" if missing
+    frame: pd.DataFrame  # an empty text is "", a missing number NaN
+    commits: Sequence[str]  # of the code behind the records, or else the last commit of the table
+    date: str  # of the newest of these commits, YYYY-MM-DD; "" if it is unknown
 
 
-def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
-    """The list of all tables, then a page for each study."""
+def pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]:
+    """The list of all tables, and a page for each study."""
     tables = [
         _table(path, scale.name, conf) for scale in scales for path in sorted((scale.reports / "tables").glob("*.csv"))
     ]
@@ -67,14 +56,14 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
             "about": table.about[0],
             "scale": table.scale,
             "rows": len(table.frame),
-            "methods": table.frame[Measured.METHOD].nunique(),
+            "methods": table.frame[Column.METHOD].nunique(),
             "commit": " ".join(table.commits),
             "date": table.date,
         }
         for table in tables
     ]
-    text = "Every verdict and figure is made from these tables. A row has one quantity, the setting of the measurement,"
-    yield Page("tables.md", "Tables", f"{text} and its value.\n\n{listing('tables', STUDIES, rows)}")
+    text = "These tables are the source of every verdict and figure. A row has a quantity, its setting and its value."
+    yield Page("tables.md", "Tables", f"{text}\n\n{listing('tables', STUDIES, rows)}")
     claimed = [claims_of(scale) for scale in scales]
     drawn = _figures(scales, conf)
     for name, group in itertools.groupby(sorted(tables, key=lambda table: table.study), lambda table: table.study):
@@ -87,19 +76,19 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
 
 
 def comment(path: Path) -> str:
-    """The first comment of a config, as a paragraph; "" where the config has none."""
+    """The first comment of a config, as a paragraph; "" if there is none."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     first = next((index for index, line in enumerate(lines) if not line.startswith("#")), len(lines))
     return " ".join(line.removeprefix("#").strip() for line in lines[:first]).strip()
 
 
-def _table(path: Path, scale: str, conf: Path) -> Table:
+def _table(path: Path, scale: str, conf: Path) -> StudyTable:
     texts = [name for name, column in COLUMNS.items() if column.kind is str]
     frame = read_table(path, "table", scale=scale, texts=texts)
     frame = frame.fillna({name: "" for name in frame if not _numeric(frame[name])})
     commits = sorted(commits_of(path)) or last_commit(path)
     date = max(map(date_of, commits), default="")
-    return Table(path.stem, scale, path, _about(path.stem, conf), frame, commits, date)
+    return StudyTable(path.stem, scale, _about(path.stem, conf), frame, commits, date)
 
 
 def _about(name: str, conf: Path) -> tuple[str, str]:
@@ -109,8 +98,8 @@ def _about(name: str, conf: Path) -> tuple[str, str]:
     return comment(conf / "task" / f"{task}.yaml"), comment(conf / "study" / f"{name}.yaml")
 
 
-def claims_of(scale: Scale) -> dict[str, list[str]]:
-    """The claims that are judged on each study's table."""
+def claims_of(scale: ReportedScale) -> dict[str, list[str]]:
+    """The claims that each study's table decides."""
     found = read_outcomes(scale)
     pairs = found.loc[found["verdict"] != "not run", ["claim", "study"]].drop_duplicates()
     claims: dict[str, list[str]] = {}
@@ -120,8 +109,8 @@ def claims_of(scale: Scale) -> dict[str, list[str]]:
     return {name: list(dict.fromkeys(ids)) for name, ids in claims.items()}
 
 
-def _figures(scales: Sequence[Scale], conf: Path) -> dict[str, list[str]]:
-    """The figures of the reports that are drawn from each study's table."""
+def _figures(scales: Sequence[ReportedScale], conf: Path) -> dict[str, list[str]]:
+    """The figures in the reports that use each study's table."""
     figures: dict[str, list[str]] = {}
     for name, entry in read_catalogue(conf / "figure").items():
         drawn = any((scale.reports / "figures" / f"{name}.svg").is_file() for scale in scales)
@@ -130,7 +119,7 @@ def _figures(scales: Sequence[Scale], conf: Path) -> dict[str, list[str]]:
     return figures
 
 
-def _text(tables: Sequence[Table], links: Mapping[str, Sequence[str]]) -> str:
+def _text(tables: Sequence[StudyTable], links: Mapping[str, Sequence[str]]) -> str:
     """A page: the study's description, the values that all rows share, links, and the rows of all scales."""
     frames = [table.frame.assign(**{SCALE: table.scale}) for table in tables]
     frame, same = pd.concat(frames, ignore_index=True), {}
@@ -139,7 +128,7 @@ def _text(tables: Sequence[Table], links: Mapping[str, Sequence[str]]) -> str:
     frame.insert(0, SCALE, frame.pop(SCALE))
     for name in list(frame)[1:]:  # the scale stays, as links filter by it
         values = frame[name].drop_duplicates()
-        if len(values) == 1 or name == Measured.PICTURE:
+        if len(values) == 1 or name == Column.PICTURE:
             same[str(name)] = values.iloc[0] if len(values) == 1 else "pictures, shown with the figures"
             frame = frame.drop(columns=[name])
     facts = [f"<p>{escape(text)}</p>" for text in dict.fromkeys(reversed(tables[0].about)) if text]
@@ -152,7 +141,7 @@ def _text(tables: Sequence[Table], links: Mapping[str, Sequence[str]]) -> str:
     )
     if stated:
         facts.append(f"<details><summary>Values that all rows share</summary><ul>{stated}</ul></details>")
-    columns = [Column(str(name), str(name), meaning(str(name)), _kind(frame[name])) for name in frame]
+    columns = [ListColumn(str(name), str(name), meaning(str(name)), _kind(frame[name])) for name in frame]
     return "\n\n".join([*facts, listing(tables[0].study, columns, frame.to_dict("records"))])
 
 

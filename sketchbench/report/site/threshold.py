@@ -12,7 +12,7 @@ WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 300, 200, 34, 14, 8, 32
 POINTS = 57  # of a curve
 
 
-def draw(caption: str) -> str:
+def plot(caption: str) -> str:
     """Return docs/theorem_6_2.svg: an SVG file on white, in its own colours, with `caption` as its label."""
     parts = [_text(LEFT, HEIGHT - 4, "total δ", "start"), _text(LEFT + 3, TOP + 10, "total ε", "start")]
     for power in range(int(DECADES[0]), int(DECADES[1]) + 1):
