@@ -15,7 +15,7 @@ from sketchbench.command.main import main
 from sketchbench.report import seal
 from sketchbench.report.claim import history, judge
 from sketchbench.report.committed import CommitError, of_commit, other_page, other_tables
-from sketchbench.report.evidence.outcomes import Scale, read_outcomes
+from sketchbench.report.evidence.outcomes import ReportedScale, read_outcomes
 from sketchbench.report.figure import benchmarks, drawing
 from sketchbench.report.figure.catalogue import read_catalogue
 from sketchbench.report.frontier import cells as frontier
@@ -31,7 +31,7 @@ from sketchbench.report.table import origin
 CONF = PROJECT / "conf"
 ENTRY = read_catalogue()["growth"]
 NOWHERE = Path("/nonexistent/x")  # where a reader that is not stopped could write nothing
-Reader = Callable[[Scale, Path], object]  # of a CSV, or of a figure's SVG
+Reader = Callable[[ReportedScale, Path], object]  # of a CSV, or of a figure's SVG
 READERS: dict[str, list[Reader]] = {
     "tables": [
         lambda scale, csv: tables._table(csv, scale.name, CONF),
@@ -110,7 +110,7 @@ def test_every_changed_report_is_refused_by_each_of_its_readers(copied: Path, mo
     seen = set()
     for path in tracked():
         root = roots["paper" in path.parts]
-        scale = Scale("paper" if "paper" in path.parts else "quick", root)
+        scale = ReportedScale("paper" if "paper" in path.parts else "quick", root)
         whole = path.read_bytes()
         for damaged, name in damages(path, whole):
             path.write_bytes(damaged)

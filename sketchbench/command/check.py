@@ -13,11 +13,11 @@ from sketchbench.base.project import reports
 from sketchbench.command.group import FOLDER
 from sketchbench.report.claim import page, reproduction
 from sketchbench.report.claim.check import (
-    CheckFinding,
+    Notice,
     annotations,
     broken,
     changes,
-    findings,
+    not_reproduced,
     published,
     read_published,
     read_verdicts,
@@ -93,7 +93,7 @@ def command(
     last = f"nothing is published to compare with: git's HEAD has no {verdicts}"
     if older is not None:
         compared = reproduction.compare(older, rows)
-        found += findings(compared) + (changes(older, rows) if strict else [])
+        found += not_reproduced(compared) + (changes(older, rows) if strict else [])
         last = reproduction.last_line(compared)
     counts = [*page.counted_predictions(rows), *states(rows)]
     title = f"{len(rows)} verdicts, {', '.join(counts)}"
@@ -101,7 +101,7 @@ def command(
     sys.exit(1 if (any(one.serious for one in found) or old) and not only_list else 0)
 
 
-def _tell(title: str, last: str, found: Sequence[CheckFinding], old: Sequence[str], markdown: Path | None) -> None:
+def _tell(title: str, last: str, found: Sequence[Notice], old: Sequence[str], markdown: Path | None) -> None:
     """Print the findings, and write them to the file and to the summary of GitHub's runners."""
     for line in [*found, *old, title]:
         print(line)

@@ -14,7 +14,7 @@ from sketchbench.plan.cost import format_duration
 from sketchbench.plan.inspection.check import check_folder
 from sketchbench.plan.inspection.files import own_methods
 from sketchbench.report.evidence import transfer
-from sketchbench.report.evidence.outcomes import Scale
+from sketchbench.report.evidence.outcomes import ReportedScale
 from sketchbench.run.config.composition import user_folder
 
 MODEL = "digits_mlp"
@@ -92,7 +92,7 @@ def command(
     again = " ".join(f"--{name} {value}" for name, value in options.items() if value != "")
     again = f"sketchbench frontier --folder {display_path(own)} {again} --kernels {problem.kernels} --seed {seed}"
     scale = own_frontier.write(problem, plan, again)
-    rows = transfer.beside(scale, Scale("quick", HOME / "reports"), CONF)
+    rows = transfer.beside(scale, ReportedScale("quick", HOME / "reports"), CONF)
     for row in rows[rows["here"] != "not run"].to_dict("records"):
         print(f"{row['claim']:4s} {row['label']:32s} on digits: {row['there']:14s} here: {row['here']}")
     print(transfer.transfers(rows))

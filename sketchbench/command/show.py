@@ -20,7 +20,7 @@ from sketchbench.report.claim.claims import ANY, NOTHING, Claim, read_claims
 from sketchbench.report.claim.control import NegativeControl
 from sketchbench.report.claim.state import CODE, commits_behind
 from sketchbench.report.evidence import transfer
-from sketchbench.report.evidence.outcomes import Scale, read_outcomes
+from sketchbench.report.evidence.outcomes import ReportedScale, read_outcomes
 from sketchbench.report.evidence.provenance import dated, last_commit, made_with
 from sketchbench.report.evidence.statistic import WORDS, name_of
 from sketchbench.report.table.reading import read_unsealed
@@ -78,13 +78,13 @@ def command(claim: str, method: str | None, scale: str | None, folder: Path | No
                     print(f"       {line}")
 
 
-def _reports(scale: str, folder: Path | None) -> Scale:
+def _reports(scale: str, folder: Path | None) -> ReportedScale:
     """The reports of a scale: those in the user's folder, in the current folder, or the published reports."""
     place = Path(places_of(scale, folder, apart=False).reports)
-    return Scale(scale, place if folder else reports(place))
+    return ReportedScale(scale, place if folder else reports(place))
 
 
-def _rows(scale: Scale, claim: Claim) -> list[Row]:
+def _rows(scale: ReportedScale, claim: Claim) -> list[Row]:
     """The verdicts on a claim; for a claim on times, the verdicts of this machine if it has any."""
     verdicts = read_outcomes(scale)
     times = scale.reports / seal.UNSEALED
@@ -109,14 +109,14 @@ def _wrapped(text: str) -> list[str]:
     return textwrap.wrap(" ".join(text.split()), 116, initial_indent="  ", subsequent_indent="    ")
 
 
-def _row(claim: Claim, scale: Scale, row: Row, width: int) -> Iterator[str]:
+def _row(claim: Claim, scale: ReportedScale, row: Row, width: int) -> Iterator[str]:
     """The verdict of a method, with its interval drawn against the bound."""
     yield ""
     yield f"{scale.name:6s} {row['label'] or 'all methods':{width}s}  {row['verdict']}; {_predicted(claim, scale, row)}"
     yield from (f"       {line}" for line in _evidence(claim, row))
 
 
-def _predicted(claim: Claim, scale: Scale, row: Row) -> str:
+def _predicted(claim: Claim, scale: ReportedScale, row: Row) -> str:
     """The prediction and its day."""
     if row["predicted"] == ANY:
         return "a time, without a prediction"
@@ -174,7 +174,7 @@ def draw_interval(statistic: float, low: float, high: float, bound: float) -> st
     return "".join(line).rstrip()
 
 
-def _origin(claim: Claim, scale: Scale, row: Row, folder: Path | None) -> Iterator[str]:
+def _origin(claim: Claim, scale: ReportedScale, row: Row, folder: Path | None) -> Iterator[str]:
     """The commits and settings of a row, and the commands that regenerate it."""
     tables = scale.reports / "tables"
     commits = commits_behind(claim, row["method"], tables) or last_commit(scale.reports / "claims.csv")

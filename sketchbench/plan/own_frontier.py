@@ -37,7 +37,6 @@ from sketchbench.plan.plan import Plan
 from sketchbench.plan.selection import MINE, Places, Selection
 from sketchbench.report.claim import judge
 from sketchbench.report.evidence import transfer
-from sketchbench.report.evidence.outcomes import Scale
 from sketchbench.report.figure import drawing
 from sketchbench.report.figure.catalogue import read_catalogue
 from sketchbench.report.frontier import TRAINING, cells
@@ -408,13 +407,13 @@ def do(plan: Plan, folder: Path) -> None:
         raise RuntimeError(f"{failed} of {len(processes)} processes failed; rerun the same command to resume")
 
 
-def write(problem: OwnProblem, plan: Plan, command: str) -> Scale:
+def write(problem: OwnProblem, plan: Plan, command: str) -> ReportedScale:
     """Write table, frontier, figure and verdicts of finished runs as reports of a scale with the problem's name; return
     that scale. `command` regenerates them. No verdict is predicted."""
-    scale = Scale(problem.name, Path(plan.places.reports))
+    scale = ReportedScale(problem.name, Path(plan.places.reports))
     table = scale.reports / "tables" / f"{TRAINING}.csv"
     joining.make(TRAINING, json.loads(plan.manifest(TRAINING)), scale.name, table)
-    trained = cells.Trained(problem.data.label, problem.clients, {}, lambda *_: command)
+    trained = cells.TrainedStudy(problem.data.label, problem.clients, {}, lambda *_: command)
     cells.join([table], scale.name, scale.reports / "frontier.csv", {TRAINING: trained})
     figure = replace(read_catalogue(CONF / "figure")[TRAINING], title="", data=describe(problem), scales={})
     svg, png = (scale.reports / "figures" / f"{TRAINING}.{kind}" for kind in ("svg", "png"))

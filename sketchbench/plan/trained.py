@@ -6,14 +6,14 @@ from pathlib import Path
 
 from sketchbench.base.project import CONF
 from sketchbench.report.figure.catalogue import read_catalogue
-from sketchbench.report.frontier.cells import Trained
+from sketchbench.report.frontier.cells import TrainedStudy
 from sketchbench.run.config.commands import read_once, single_run
 from sketchbench.run.config.composition import Composer
 
 PLAIN = "none"
 
 
-def trained(study: str, scale: str, conf: Path = CONF) -> Trained:
+def trained(study: str, scale: str, conf: Path = CONF) -> TrainedStudy:
     """Describe the trainings of a study at a scale; the figure of the same name has the words for the data.
 
     Raises ConfigError, in one line, for a config that does not fit.
@@ -30,4 +30,4 @@ def trained(study: str, scale: str, conf: Path = CONF) -> Trained:
     clients = {case: partition["clients"] for case, partition in task["partitions"].items()}
     data = read_catalogue(conf / "figure")[study].at(scale).data
     settings = json.dumps(asdict(at_scale), default=sorted)  # of a set
-    return Trained(data, clients, task["training"]["taking_part"], command, settings)
+    return TrainedStudy(data, clients, task["training"]["taking_part"], command, settings)

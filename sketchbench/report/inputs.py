@@ -44,7 +44,7 @@ def printed_inputs(
 
 
 def frontier_inputs(tables: Mapping[str, str], trained: Mapping[str, str]) -> dict[str, str]:
-    """The inputs of the frontier: tables (SHA-256 by study), and by study `cells.Trained.words`."""
+    """The inputs of the frontier: tables (SHA-256 by study), and by study `cells.TrainedStudy.words`."""
     return {**tables, PLAN: _digest(trained), CODE: code_of("frontier")}
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from sketchbench.measure.audit import epsilon_lower_bound
-from sketchbench.report.claim.criteria import CRITERIA, Comparison, Settings
+from sketchbench.report.claim.criteria import CRITERIA, Comparison, CriterionSettings
 from sketchbench.report.claim.judging import decide
 
 ERROR = 1e-6
@@ -19,7 +19,7 @@ def compare(criterion: str, *rows: dict[str, Any], **settings: Any) -> list[Comp
     for column in ("exact", "bound"):
         if column not in table:
             table[column] = np.nan
-    return CRITERIA[criterion](table, ERROR, Settings(**settings))
+    return CRITERIA[criterion](table, ERROR, CriterionSettings(**settings))
 
 
 def verdict(criterion: str, *rows: dict[str, Any], **settings: Any) -> str:
@@ -93,7 +93,7 @@ def test_probability(count: int, trials: int, expected: str) -> None:
 def test_probability_with_a_positive_control(count: int, control: float, expected: str) -> None:
     """At 2e-7, 24 of 24 show that a probability is above a half, and 23 do not."""
     row = {"count": count, "trials": 24, "bound": 0.5, "positive_control": control}
-    (comparison,) = CRITERIA["probability"](pd.DataFrame([row]), 2e-7, Settings())
+    (comparison,) = CRITERIA["probability"](pd.DataFrame([row]), 2e-7, CriterionSettings())
     assert comparison.verdict == expected
     assert comparison.statistic == count / 24
 

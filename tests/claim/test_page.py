@@ -9,7 +9,7 @@ import pandas as pd
 from sketchbench.report.claim import page
 from sketchbench.report.claim.claims import Check, Claim
 from sketchbench.report.claim.control import NegativeControl
-from sketchbench.report.claim.criteria import Settings
+from sketchbench.report.claim.criteria import CriterionSettings
 from sketchbench.report.claim.erratum import Counterexample, Erratum, Touch
 from sketchbench.report.claim.error_rate import ErrorRate
 
@@ -21,7 +21,7 @@ CLAIM = Claim(
     place="here",
     statement="‖x‖ <= 1 & |y| < 2",
     dataset="none",
-    checks=(Check("equality", {}, ("one",), Settings()),),
+    checks=(Check("equality", {}, ("one",), CriterionSettings()),),
     predicted={"default": "holds"},
     reason="because <b>1</b> < 2",
     role="printed",
@@ -76,8 +76,8 @@ def test_near_misses_are_counted_and_shown() -> None:
     rows += [row("X2", "holds, not sharp", **near | {"near_miss_statistic": 0.5}, near_miss_verdict="holds")]
     rows += [row("X3", "holds", near_miss="none can be"), row("X4", "holds"), row("X5", "fails", **near)]
     text = rendered(*rows)
-    assert "Of 4 verdicts that hold, the near miss is rejected for 2, and not for 1" in text
-    assert "for 1 the file of the claim" in text
+    assert "Of 4 verdicts that hold, 2 reject their near miss, and 1 do not" in text
+    assert "For 1 the claim's file says why" in text
     found = [["X1", "twice", "2", "✗ fails", "2", "1", "2.5"], ["X2", "twice", "1", "✓ holds", "0.5", "1", "2.5"]]
     assert cells(text, "Near misses") == found
     assert "## Near misses" not in rendered(row("X1", "holds"))
@@ -154,7 +154,7 @@ def test_claims_without_a_negative_control_are_listed() -> None:
     claims = [CLAIM, replace(CLAIM, id="X2", controls={"b": NegativeControl(method="zero")})]
     rows = [row("X1", "holds"), row("X2", "holds"), row("X2", "holds", "B"), row("X2", "fails", "C")]
     markdown = page.render(claims, pd.DataFrame(rows), FACTS, LEVELS)
-    assert "2 claims. Where one of these holds, it may be vacuous: X1; X2 (A)." in markdown
+    assert "2 claims. If such a claim holds, it may be vacuous: X1; X2 (A)." in markdown
 
 
 def test_errata_stand_beside_the_verdicts_of_their_claims() -> None:
@@ -163,7 +163,7 @@ def test_errata_stand_beside_the_verdicts_of_their_claims() -> None:
     misprint = replace(ERRATUM, place="Lemma 2")
     rows = pd.DataFrame([row("X1", "fails"), row("X1", "holds", "B"), row("X2", "holds", role="corrected")])
     markdown = page.render([CLAIM], rows, FACTS, LEVELS, [erratum, misprint])
-    assert "2 statements that are not so as printed; a result of the paper rests on 0" in markdown
+    assert "2 statements are not true as printed; a result of the paper depends on 0" in markdown
     assert cells(markdown, "Errata") == [
         ["song2023, Lemma 1", "wrong", "at least ∞, but 0.25", "X1: ✓ holds 1, ✗ fails 1; X2: ✓ holds 1"],
         ["song2023, Lemma 2", "misprint", "", "no claim measures it"],
@@ -191,7 +191,7 @@ def test_verdicts_that_new_trials_may_change_are_listed() -> None:
     rows = [row("X1", "holds", flips=flips) for flips in (0.25, 0.009)] + [row("X2", "holds", flips=0.0)]
     page = rendered(*rows)
     assert "Counts decide 3 verdicts." in page
-    assert "decides 1 of them otherwise" in page
+    assert "changes each of 1 verdicts" in page
     assert "- X1: 1 of 2, at most 25%" in page
     assert "- X2: " not in page.partition("## What another seed may change")[2].partition("##")[0]
     assert "another seed" not in rendered(row("X1", "holds", flips=0.01))

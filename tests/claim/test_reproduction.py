@@ -104,8 +104,8 @@ def test_the_word_for_two_rows(was: Changes, now: Changes, word: str) -> None:
         ("_numbers(was, now)) if apart else", "_numbers(was, now)) if False else"),
         ("if _decided_by(was) != _decided_by(now)", "if False"),
         ("if _decided_by(was) != _decided_by(now)", "if True"),
-        ("if _undecided_once(was, now)", "if False"),
-        ("if _undecided_once(was, now)", "if True"),
+        ("if undecided_once", "if False"),
+        ("if undecided_once", "if True"),
         ("if not _close(was[Column.BOUND]", "if False and not _close(was[Column.BOUND]"),
         ("now[Column.TRIALS] == 0", "now[Column.TRIALS] == 1"),
         ('_close(was["statistic"], now["statistic"], unit)', "True"),
@@ -142,7 +142,7 @@ def test_rows_on_one_side_only() -> None:
     (first, second) = compare(table({}), both)[1:], compare(both, table({}))[1:]
     assert [str(one) for one in (*first, *second)] == [
         "X1 B: differs: it is not published",
-        "X1 B: differs: it is published, and not there",
+        "X1 B: differs: it is published, but missing here",
     ]
 
 

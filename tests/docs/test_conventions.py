@@ -1,5 +1,6 @@
 """What others expect of a project: a citation, a container with the pinned versions, a place in the catalogue."""
 
+import json
 import re
 import tomllib
 from typing import Any
@@ -14,66 +15,73 @@ WORK = {"type", "title", "authors", "year"}
 
 
 def loaded(name: str) -> Any:
-    return yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))
+    return yaml.safe_load(text(name))
+
+
+def text(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
 
 
 def test_citation_is_of_the_format_and_of_this_version() -> None:
-    """Citation File Format 1.2.0, and what it asks for."""
+    """Citation File Format 1.2.0, with the papers of the README."""
     citation = loaded("CITATION.cff")
-    assert citation["cff-version"] == "1.2.0"
+    assert (citation["cff-version"], citation["type"]) == ("1.2.0", "software")
     assert {"message", "title", "authors"} <= citation.keys()
-    assert citation["type"] == "software"
     assert citation["title"] == PROJECT["name"]
     assert citation["version"] == PROJECT["version"]
     assert citation["license"] == PROJECT["license"]
-    works = [citation, *citation["references"]]
-    for work in works:
-        assert work["authors"], work
-        assert all("name" in author or PERSON & author.keys() for author in work["authors"]), work
+    assert len(citation["references"]) == 3
     for work in citation["references"]:
         assert WORK <= work.keys()
         assert work["type"] == "article"
         assert isinstance(work["year"], int)
-
-
-def test_citation_has_the_papers_of_the_readme() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert len(loaded("CITATION.cff")["references"]) == 3
-    for work in loaded("CITATION.cff")["references"]:
-        assert work["title"] in readme
+        assert work["title"] in text("README.md")
+    for work in [citation, *citation["references"]]:
+        assert work["authors"], work
+        assert all("name" in author or PERSON & author.keys() for author in work["authors"]), work
 
 
 def test_the_container_has_the_pinned_versions() -> None:
     """It leaves installing to the Makefile, which takes the locks with their hashes, and names no index."""
-    text = (ROOT / "Containerfile").read_text(encoding="utf-8")
-    image = re.search(r"^FROM python:(\d+)\.(\d+)-slim$", text, re.MULTILINE)
-    wanted = re.search(r"(\d+)\.(\d+)", PROJECT["requires-python"])
-    assert image
-    assert wanted
-    assert image.groups() == wanted.groups()
-    assert "RUN make .venv/ready\n" in text
-    assert "ARG PIP_EXTRA_INDEX_URL" in text
-    assert not re.search(r"://|--(extra-)?index|pip install", text)
+    container = text("Containerfile")
+    (image,) = re.findall(r"^FROM python:([\d.]+)-slim$", container, re.MULTILINE)
+    assert image == re.search(r"\d+\.\d+", PROJECT["requires-python"])[0]
+    assert "RUN make .venv/ready\n" in container
+    assert "ARG PIP_EXTRA_INDEX_URL" in container
+    assert not re.search(r"://|--(extra-)?index|pip install", container)
+    editor = json.loads(text(".devcontainer/devcontainer.json"))
+    assert (ROOT / ".devcontainer" / editor["build"]["dockerfile"]).resolve() == ROOT / "Containerfile"
+    assert f"WORKDIR {editor['workspaceFolder']}\n" in container
+
+
+def test_hooks_are_the_linters_of_make() -> None:
+    """By the project's environment, and with nothing that pre-commit would download."""
+    (repo,) = loaded(".pre-commit-config.yaml")["repos"]
+    linters = re.findall(r"^\tpython -m (ruff check|ruff format --check|mypy|snakefmt --check)", text("Makefile"), re.M)
+    assert [hook["name"] for hook in repo["hooks"]] == linters
+    assert repo["repo"] == "local"
+    for hook in repo["hooks"]:
+        assert hook["language"] == "system"
+        assert hook["entry"].removesuffix(" --force-exclude") == f".venv/bin/python -m {hook['name']}"
 
 
 def test_every_install_takes_a_lock_with_its_hashes() -> None:
     """But for a build of torch that pip's own settings offer, and for the package itself."""
-    text = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
-    assert re.search(r"^LOCKED := \$\(INSTALL\) --require-hashes", text, re.MULTILINE)
-    assert re.search(r"^INSTALL := .* install --no-deps --no-build-isolation", text, re.MULTILINE)
-    recipes = [line for line in text.splitlines() if line.startswith("\t")]
+    makefile = text("Makefile").replace("\\\n", " ")
+    assert re.search(r"^LOCKED := \$\(INSTALL\) --require-hashes", makefile, re.MULTILINE)
+    assert re.search(r"^INSTALL := .* install --no-deps --no-build-isolation", makefile, re.MULTILINE)
+    recipes = [line for line in makefile.splitlines() if line.startswith("\t")]
     assert [line.split() for line in recipes if "pip install" in line and "--require-hashes" not in line] == []
     assert len([line for line in recipes if "$(LOCKED)" in line]) >= 8
     unlocked = [one for line in recipes for one in re.findall(r"\$\(INSTALL\) (.*?)(?:;|$)", line)]
     assert unlocked == ['"torch==$$build"', "--editable ."]
-    ready = re.search(r"^\$\(VENV\)/ready: (.*)$", text, re.MULTILINE)
+    ready = re.search(r"^\$\(VENV\)/ready: (.*)$", makefile, re.MULTILINE)
     assert {"requirements.lock", "requirements-build.lock", "requirements-torch.lock"} <= set(ready[1].split())
 
 
 def test_the_container_takes_nothing_that_is_made() -> None:
     """The folders that git ignores, and an environment of another machine above all."""
-    left_out = set((ROOT / ".dockerignore").read_text(encoding="utf-8").split())
-    assert {".venv", ".snakemake", "results", "logs"} <= left_out
+    assert {".venv", ".snakemake", "results", "logs"} <= set(text(".dockerignore").split())
 
 
 def test_conda_can_make_the_environment_by_itself() -> None:
@@ -90,17 +98,14 @@ def test_the_catalogue_finds_what_it_asks_for() -> None:
     assert usage["software-stack-deployment"]["conda"] is True
     assert {"desc", "flags"} == usage["mandatory-flags"].keys()
     assert usage["report"] is True
-    readme = (ROOT / "README.md").read_text(encoding="utf-8").lower()
-    assert "snakemake" in readme
-    assert "workflow" in readme
+    assert "Snakemake workflow" in text("README.md")
     assert (ROOT / "workflow" / "Snakefile").is_file()
-    assert 'include: "workflow/Snakefile"' in (ROOT / "Snakefile").read_text(encoding="utf-8")
+    assert 'include: "workflow/Snakefile"' in text("Snakefile")
     assert any((ROOT / "workflow" / "rules").glob("*.smk"))
 
 
 def test_every_setting_is_explained() -> None:
-    page = (ROOT / "config" / "README.md").read_text(encoding="utf-8")
-    rows = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", page, re.MULTILINE))
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", text("config/README.md"), re.MULTILINE))
     settings = loaded("conf/workflow.yaml")
     assert rows.keys() == settings.keys()
     for key, told in rows.items():

@@ -18,7 +18,7 @@ from sketchbench.plan import own_frontier
 from sketchbench.plan.inspection.check import check_folder
 from sketchbench.plan.own_frontier import FEW, FULL, SIZES, Costs, OwnProblem, Size, choose_size
 from sketchbench.report.evidence import transfer
-from sketchbench.report.evidence.outcomes import Scale
+from sketchbench.report.evidence.outcomes import ReportedScale
 from sketchbench.report.site import transfer as page
 from sketchbench.report.site.page import Page
 
@@ -55,7 +55,9 @@ def test_the_page_can_be_followed(
     assert "6 of 6 records exist" in capsys.readouterr().out  # and the size is the one that was chosen
     (scale,) = transfer.places(tmp_path / "mine")
     (made,) = (
-        item for item in page.pages([scale], Scale("quick", published()), ROOT / "conf") if isinstance(item, Page)
+        item
+        for item in page.pages([scale], ReportedScale("quick", published()), ROOT / "conf")
+        if isinstance(item, Page)
     )
     assert made.path == "frontier-bars-small_net.md"
     assert 'href="claims/F3.html"' in made.text

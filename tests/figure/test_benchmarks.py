@@ -104,7 +104,7 @@ def test_sizes_are_written_out(report: dict[str, Any], tmp_path: Path) -> None:
 
 def test_peers_of_single_precision_alone_are_drawn(report: dict[str, Any], tmp_path: Path) -> None:
     rows = pd.read_csv(written(report, tmp_path))
-    texts = {label.get_text() for axes in figure.draw(rows).axes for label in axes.get_yticklabels()}
+    texts = {label.get_text() for axes in figure.plot(rows).axes for label in axes.get_yticklabels()}
     assert {"srrcomp EDEN, 1 bit", "torch topk"} <= texts
 
 

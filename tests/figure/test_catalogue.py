@@ -21,7 +21,7 @@ CATALOGUE = read_catalogue()
 ROOT = Path(__file__).parents[2]
 STUDIES = set(named(FOLDER.parent, "study"))
 WORDS = {"title": "It grows.", "caption": "What it shows.", "data": "pairs of vectors"}
-CONTENT = {"module": "growth", "studies": ["growth"], **WORDS}
+CONTENT = {"function": "families.plot_growth", "studies": ["growth"], **WORDS}
 
 
 def write(folder: Path, **changes: Any) -> Path:
@@ -36,13 +36,13 @@ def write(folder: Path, **changes: Any) -> Path:
 def test_an_entry(entry: Entry) -> None:
     """It names studies that exist, and a function that takes its arguments."""
     assert set(entry.studies) <= STUDIES
-    draw = importlib.import_module(f"sketchbench.report.figure.{entry.module}").draw
-    inspect.signature(draw).bind({}, **entry.arguments)
+    plot = getattr(importlib.import_module(entry.module), entry.function.partition(".")[2])
+    inspect.signature(plot).bind({}, **entry.arguments)
 
 
 def test_what_an_entry_says(tmp_path: Path) -> None:
     write(tmp_path)
-    assert read_catalogue(tmp_path) == {"mine": Entry("growth", ("growth",), **WORDS)}
+    assert read_catalogue(tmp_path) == {"mine": Entry("families.plot_growth", ("growth",), **WORDS)}
 
 
 def test_the_sentence_on_intervals(tmp_path: Path) -> None:
@@ -53,8 +53,8 @@ def test_the_sentence_on_intervals(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"module": "painting"}, "module=painting is unknown; choose one of communication"),
-        ({"module": None}, "'module' is a required property"),
+        ({"function": "painting.plot"}, "function=painting.plot is unknown; choose one of compressed_training.plot"),
+        ({"function": None}, "'function' is a required property"),
         ({"caption": None}, "'caption' is a required property"),
         ({"caption": ""}, "at caption: "),
         ({"studies": []}, "at studies: "),
@@ -62,7 +62,7 @@ def test_the_sentence_on_intervals(tmp_path: Path) -> None:
         ({"arguments": ["blocks"]}, "at arguments: "),
         ({"data": None}, "'data' is a required property"),
         ({"bars": "yes"}, "at bars: 'yes' is not one of "),
-        ({"scales": {"paper": {"module": "growth"}}}, "at scales/paper: "),
+        ({"scales": {"paper": {"function": "families.plot_growth"}}}, "at scales/paper: "),
         ({"heading": "Growth"}, "'heading' was unexpected"),
         ({"title": ""}, "at title: "),
     ],
@@ -76,7 +76,7 @@ def test_a_wrong_entry(tmp_path: Path, changes: dict[str, Any], message: str) ->
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["module: [", "module: a: b", "- growth", ""])
+@pytest.mark.parametrize("text", ["function: [", "function: a: b", "- growth", ""])
 def test_a_file_that_is_no_entry(tmp_path: Path, text: str) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(text)
@@ -87,9 +87,9 @@ def test_a_file_that_is_no_entry(tmp_path: Path, text: str) -> None:
 
 
 def test_arguments_that_the_module_does_not_take() -> None:
-    entry = Entry("growth", ("growth",), **WORDS, arguments={"blocks": {}})
-    with pytest.raises(SchemaError, match=r"arguments of figure\.growth\.draw: .*'blocks'"):
-        drawing.draw(entry, {})
+    entry = Entry("families.plot_growth", ("growth",), **WORDS, arguments={"blocks": {}})
+    with pytest.raises(SchemaError, match=r"arguments of figure\.families\.plot_growth: .*'blocks'"):
+        drawing.plot(entry, {})
 
 
 def test_no_figure_shows_a_control() -> None:
@@ -97,7 +97,7 @@ def test_no_figure_shows_a_control() -> None:
     name = "sparse_gradients"
     tables = {study: pd.read_csv(published() / "tables" / f"{study}.csv") for study in CATALOGUE[name].studies}
     assert tables[name]["method"].str.startswith("control/").any()
-    loss = drawing.draw(CATALOGUE[name], tables).axes[0]
+    loss = drawing.plot(CATALOGUE[name], tables).axes[0]
     assert all(np.all(np.diff(line.get_xdata()) > 0) for line in loss.lines if len(line.get_xdata()) > 2)
 
 
@@ -114,7 +114,7 @@ def copied(folder: Path) -> dict[str, Entry]:
         ("growth", "bounded", "limited"),  # the caption
         ("inversion", "noise: noise", "noise: Gaussian noise"),  # the arguments
         ("leakage", "spectrum]", "spectrum, growth]"),  # the studies
-        ("training_mnist", "module: training", "module: roc"),
+        ("training_mnist", "function: training.plot", "function: training.plot_roc"),
     ],
 )
 def test_an_edit_changes_one_figure_only(tmp_path: Path, figure: str, old: str, new: str) -> None:
@@ -156,7 +156,7 @@ def test_no_module_reads_the_catalogue() -> None:
 def heads(name: str, scale: str, **changes: Any) -> str:
     """The words at the top of a figure that is drawn from the published tables, with changes of their columns."""
     read = {study: pd.read_csv(published() / "tables" / f"{study}.csv") for study in CATALOGUE[name].studies}
-    figure = drawing.draw(CATALOGUE[name], {study: table.assign(**changes) for study, table in read.items()}, scale)
+    figure = drawing.plot(CATALOGUE[name], {study: table.assign(**changes) for study, table in read.items()}, scale)
     return " ".join(text.get_text() for text in figure.texts if text.get_position()[1] > 0.5).replace("\n", " ")
 
 

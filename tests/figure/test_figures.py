@@ -74,7 +74,7 @@ def tables(figure: str) -> dict[str, pd.DataFrame]:
 def draw(figure: str, given: dict[str, pd.DataFrame], path: Path) -> bytes:
     """The picture, of axes that are settled as the command settles them: else its bytes may differ in the names of clip
     paths, by the last bit of a layout."""
-    drawn = drawing.draw(CATALOGUE[figure], given)
+    drawn = drawing.plot(CATALOGUE[figure], given)
     saving._settle(drawn)
     drawn.savefig(path, metadata={"Date": None})
     return path.read_bytes()
@@ -97,16 +97,16 @@ def test_a_figure_of_a_single_trial(figure: str) -> None:
             frame["count"] = frame["count"].clip(upper=1)
         for name in {"minimum", "maximum"} & {*frame}:
             frame[name] = frame["mean"]
-    assert drawing.draw(CATALOGUE[figure], given).axes
+    assert drawing.plot(CATALOGUE[figure], given).axes
 
 
 @pytest.mark.parametrize("figure", CATALOGUE)
 def test_a_figure(figure: str, tmp_path: Path) -> None:
-    """It is the same each time, which one figure of each module shows."""
+    """It is the same each time, which one figure of each function shows."""
     picture = draw(figure, tables(figure), tmp_path / "one.svg")
     assert len(list(ET.fromstring(picture).iter())) > 100
-    module = CATALOGUE[figure].module
-    if figure == next(name for name, entry in CATALOGUE.items() if entry.module == module):
+    function = CATALOGUE[figure].function
+    if figure == next(name for name, entry in CATALOGUE.items() if entry.function == function):
         assert draw(figure, tables(figure), tmp_path / "two.svg") == picture
 
 
@@ -122,7 +122,7 @@ def test_a_figure_of_one_unknown_family(figure: str) -> None:
             if column in one and not (one["quantity"] == "exceedance").any():
                 one[column] = float("nan")
         given[study] = one
-    drawn = drawing.draw(CATALOGUE[figure], given)
+    drawn = drawing.plot(CATALOGUE[figure], given)
     saving._settle(drawn)
     assert drawn.axes
 
@@ -238,7 +238,7 @@ def test_points_of_the_frontier_stand_at_their_bytes() -> None:
     accuracy = {**columns, "quantity": "accuracy", "mean": 0.9, "sd": 0.01, "skewness": 0.0, "trials": 24}
     accuracy |= {"bytes_up": 40, "bytes_down": 300}
     target = {**columns, "quantity": "rounds_to_target", "value": 7.0}
-    drawn = frontier.draw({"frontier": pd.DataFrame([accuracy, target])}, ["round", "target"])
+    drawn = frontier.plot({"frontier": pd.DataFrame([accuracy, target])}, ["round", "target"])
     points = [
         {(float(x), round(float(y), 9)) for line in axes.lines for x, y in zip(*line.get_data(), strict=True)}
         for axes in drawn.axes

@@ -10,7 +10,7 @@ import pytest
 from sketchbench.plan.trained import trained
 from sketchbench.report import seal
 from sketchbench.report.frontier import IMAGES, SAMPLED, TRAINING
-from sketchbench.report.frontier.cells import COLUMNS, MEANINGS, Trained, cells, join, read
+from sketchbench.report.frontier.cells import COLUMNS, MEANINGS, TrainedStudy, cells, join, read
 
 
 def cell(frontier: pd.DataFrame, method: str, compression: float, case: str = "iid", epsilon: Any = None) -> Any:
@@ -88,8 +88,8 @@ def test_trainings_alone_are_a_frontier() -> None:
     assert cell(frontier, "top_k", 16)["accuracy"] > 0.8
 
 
-def about(study: str, **taking_part: int) -> Trained:
-    return Trained("digits", {"iid": 10, "sampled": 100}, taking_part, lambda *cell: f"{study} {cell}")
+def about(study: str, **taking_part: int) -> TrainedStudy:
+    return TrainedStudy("digits", {"iid": 10, "sampled": 100}, taking_part, lambda *cell: f"{study} {cell}")
 
 
 def test_clients_that_are_drawn_have_cells_of_their_own() -> None:

@@ -55,7 +55,7 @@ def test_inside_and_outside() -> None:
     row = judged(cell("114"), rounds)
     assert (row["measured"], row["trials"]) == (100.0, 3)
     assert row["high"] - row["measured"] == pytest.approx(4.302653 * 3 * math.sqrt(4 / 3), rel=1e-6)
-    assert row["command"] == "snakemake --cores all --config scale=paper studies=one"
+    assert row["command"] == "sketchbench results --scale paper --studies one"
 
 
 def test_more_draws_and_more_trials_tell_more() -> None:
@@ -112,7 +112,10 @@ def test_without_a_table_or_at_another_size_it_is_open() -> None:
     assert judged(cell())["reason"] == "study one has no table here"
     rounds = Row("rounds").mean(NARROW)
     row = judged(cell(), rounds, scale="quick")
-    assert (row["agrees"], row["reason"]) == ("open", "measured at the quick scale, the cell is of the papers' size")
+    assert (row["agrees"], row["reason"]) == (
+        "open",
+        "measured at the quick scale, but the cell is of the papers' size",
+    )
     assert math.isnan(row["measured"])
     assert judged(cell(size="any"), rounds, scale="quick")["agrees"] == "agrees"
 

@@ -102,7 +102,7 @@ def test_digits_count() -> None:
         (without(criterion="near"), "'near' is not one of"),
         (without("criterion"), "cell 'one': criterion is missing; choose one of draw"),
         (without("tolerance"), "cell 'one': criterion=draw needs tolerance; add it"),
-        (without(criterion="claim"), "where has no use for criterion=claim"),
+        (without(criterion="claim"), "criterion=claim reads verdicts and ignores where"),
         (without("where", criterion="claim"), "criterion=claim needs claim"),
         (without(printed="about 2"), "printed=about 2 must be a number"),
         (without(study="embeding"), "study=embeding is unknown; did you mean embedding"),
@@ -120,7 +120,7 @@ def test_a_wrong_cell_is_refused_in_one_line(tmp_path: Path, cell: dict[str, Any
 
 
 def test_a_cell_is_there_once(tmp_path: Path) -> None:
-    with pytest.raises(PrintedError, match="cell 'one' is there twice"):
+    with pytest.raises(PrintedError, match="duplicate cell 'one'"):
         read_printed([written(tmp_path, DRAW, DRAW)])
 
 

@@ -127,7 +127,7 @@ CLAIMS = [
 FIGURES = [
     Call("step figure", ["tails", "@none.csv", *FIGURE], "none.csv is not there; run sketchbench results"),
     Call("step figure", ["tails", "@other.csv", *FIGURE], "lacks the columns"),
-    Call("step figure", ["tails", "@tails.csv", *FIGURE], "not what figure tails is drawn from"),
+    Call("step figure", ["tails", "@tails.csv", *FIGURE], "not the tables of figure tails"),
     Call("step figure", ["norms", "@tails.csv", *FIGURE], "figure=norms is unknown"),
     Call("step figure", ["growth", "@tails.csv", *FIGURE], "figure growth needs the tables of growth"),
     Call("step figure", ["tials", "@tails.csv", *FIGURE], "did you mean tails?"),
@@ -153,7 +153,7 @@ WRITTEN = [  # a file of another kind where one is to be written, and no place f
     Call("step figure", ["tails", "x", "--svg", ">f.svg", "--png", "@notes.txt"], THERE),
     Call("step benchmarks", ["--json", "x", "--csv", "@notes.txt", *FIGURE], THERE),
     Call("site", ["--target", "@notes.txt"], "notes.txt is a file"),
-    Call("site", ["--target", "%"], "has files that are of no site of ours, and would be removed"),
+    Call("site", ["--target", "%"], "has files of another origin, which would be removed"),
     Call("new", ["sketch", "my_signs", "--folder", "@notes.txt"], "notes.txt is a file"),
 ]
 CALLS = [*WRITTEN, *PLAN, *JOBS, *TABLES, *CLAIMS, *FIGURES, *DATASETS]

@@ -10,7 +10,7 @@ import pytest
 from published import reports as published
 
 from sketchbench.report import seal
-from sketchbench.report.evidence.outcomes import Scale
+from sketchbench.report.evidence.outcomes import ReportedScale
 from sketchbench.report.frontier.advise import Question, advise
 from sketchbench.report.frontier.cells import read
 from sketchbench.report.site import frontier
@@ -19,7 +19,7 @@ from sketchbench.report.site.page import Page
 ROOT = Path(__file__).parents[2]
 
 
-def made(*scales: Scale) -> dict[str, Page]:
+def made(*scales: ReportedScale) -> dict[str, Page]:
     return {item.path: item for item in frontier.pages(scales, ROOT / "conf") if isinstance(item, Page)}
 
 
@@ -35,7 +35,7 @@ def measured(table: pd.DataFrame) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def pages() -> dict[str, Page]:
-    return made(Scale("quick", published()))
+    return made(ReportedScale("quick", published()))
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +101,7 @@ def test_two_scales_have_their_pages_and_the_real_one_answers_first(tmp_path: Pa
     larger = measured[measured["epsilon"].isna()].assign(d=199_210, data="MNIST")
     larger.to_csv(path, index=False)
     seal.write("frontier", "paper", {}, [path])
-    both = made(Scale("quick", published()), Scale("paper", tmp_path))
+    both = made(ReportedScale("quick", published()), ReportedScale("paper", tmp_path))
     assert list(both) == ["frontier.md", "frontier-digits.md", "frontier-mnist.md"]
     assert both["frontier-mnist.md"].title == "Compressors on MNIST"
     assert "199,210 parameters" in both["frontier-mnist.md"].text

@@ -6,7 +6,7 @@ import pandas as pd
 from listed import data
 from published import reports as published
 
-from sketchbench.report.evidence.outcomes import Scale
+from sketchbench.report.evidence.outcomes import ReportedScale
 from sketchbench.report.site import printed
 from sketchbench.report.site.page import Page
 
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 
 def test_every_cell_is_on_the_page_and_counted() -> None:
     cells = pd.read_csv(published() / "printed.csv")
-    made = printed.pages([Scale("quick", published())], ROOT / "conf")
+    made = printed.pages([ReportedScale("quick", published())], ROOT / "conf")
     (page,) = (item for item in made if isinstance(item, Page))
     assert data(page.text)["rows"] == len(cells)
     for said, count in cells["agrees"].value_counts().items():
@@ -24,7 +24,7 @@ def test_every_cell_is_on_the_page_and_counted() -> None:
 
 
 def test_without_cells_there_is_no_page(tmp_path: Path) -> None:
-    assert list(printed.pages([Scale("quick", tmp_path)], ROOT / "conf")) == []
+    assert list(printed.pages([ReportedScale("quick", tmp_path)], ROOT / "conf")) == []
 
 
 def test_a_table_is_laid_out_as_in_the_paper() -> None:
@@ -41,7 +41,7 @@ def test_a_table_is_laid_out_as_in_the_paper() -> None:
     frame = pd.DataFrame(
         [{**row, "agrees": word, "reason": why} for row, (word, why) in zip(rows, verdicts, strict=True)]
     )
-    text = printed.draw(frame)
+    text = printed.grid_of(frame)
     assert "<th scope=col>c = 1 %</th><th scope=col>c = 10 %</th>" in text
     assert text.index("<th scope=row>MLP</th>") < text.index("<strong>222</strong>") < text.index("210 [200, 230]")
     assert text.count("open</span><sup>1</sup>") == 2

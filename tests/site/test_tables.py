@@ -6,7 +6,7 @@ from listed import data
 
 from sketchbench.measure.column import Column as Measured
 from sketchbench.report import seal
-from sketchbench.report.evidence.outcomes import Scale
+from sketchbench.report.evidence.outcomes import ReportedScale
 from sketchbench.report.site import tables
 from sketchbench.report.site.page import Page
 
@@ -26,7 +26,7 @@ def pages(folder: Path) -> dict[str, Page]:
     seal.write("table", "quick", {}, [path])
     (folder / "figures").mkdir()
     (folder / "figures" / "tails.svg").touch()
-    made = tables.pages([Scale("quick", folder)], CONF)
+    made = tables.pages([ReportedScale("quick", folder)], CONF)
     return {item.path: item for item in made if isinstance(item, Page)}
 
 

@@ -1,4 +1,4 @@
-"""Check verdicts: against the published ones, the contract, and the verdicts of another run, to the last digit."""
+"""Check verdicts against the published verdicts, the contract, and, to the last digit, another run."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,28 +13,27 @@ from sketchbench.report.claim.claims import ANY
 from sketchbench.report.claim.reproduction import Compared
 from sketchbench.report.claim.state import CODE
 from sketchbench.report.committed import CommitError, of_commit
-from sketchbench.report.seal import MANIFEST
 from sketchbench.report.table.reading import read_table
 
 NUMBERS = ("statistic", "low", "high", Column.BOUND)
-DECIDED = ("slack", Column.TRIALS, Column.CASE, "criterion", "study")  # by which comparison
+DECIDED = ("slack", Column.TRIALS, Column.CASE, "criterion", "study")  # the comparison that decides
 VERDICTS = ("claim", "role", Column.LABEL, "verdict", *NUMBERS, *DECIDED, Column.METHOD)  # columns of claims.csv
-TEXTS = (Column.METHOD, Column.LABEL, Column.CASE, "criterion", "study", CODE)  # of which some are empty
-FILES = ("claims.csv", "claims.md", MANIFEST)
+TEXTS = (Column.METHOD, Column.LABEL, Column.CASE, "criterion", "study", CODE)  # strings, some of them empty
+FILES = ("claims.csv", "claims.md", "claims.seal")
 ESCAPES = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 TITLE_ESCAPES = str.maketrans({":": "%3A", ",": "%2C"})
 
 
 def read_verdicts(path: Path, scale: str | None = None) -> pd.DataFrame:
-    """The verdicts of a run, verified, of a scale or of any; texts without a value are "".
+    """The verified verdicts of a run, of one scale or of any scale; a missing string is "".
 
-    Raises SealError or TableError, in one line, where they are not whole.
+    Raises SealError or TableError, in one line, if the report is damaged.
     """
     return _read(path, scale, ("predicted",))
 
 
 def read_published(path: Path) -> pd.DataFrame:
-    """The same of an older run, of whose predictions nothing is read."""
+    """The verified verdicts of an older run, without its predictions; errors as `read_verdicts`."""
     return _read(path, None)
 
 
@@ -44,9 +43,9 @@ def _read(path: Path, scale: str | None, more: Sequence[str] = ()) -> pd.DataFra
 
 
 def published(reports: Path) -> pd.DataFrame | None:
-    """The verdicts that git's HEAD has in a folder of reports; None where it has none, or where there is no git.
+    """The verdicts of git's HEAD in a directory of reports; None if there are none, or no git.
 
-    Raises SealError or TableError, in one line, where they are not whole.
+    Raises SealError or TableError, in one line, if the report is damaged.
     """
     try:
         with of_commit(reports, FILES) as folder:
@@ -55,48 +54,42 @@ def published(reports: Path) -> pd.DataFrame | None:
         return None
 
 
-class CheckFinding(NamedTuple):
-    """A verdict, of a claim and method, that a person should look at: `what` it is, in words. It is `serious` where it
-    fails a run."""
+class Notice(NamedTuple):
+    """A verdict that a person should look at, and the reason in words; a `serious` notice fails a run."""
 
     claim: str
     method: str
-    what: str
+    reason: str
     serious: bool = True
 
     def __str__(self) -> str:
-        return f"{self.claim} {self.method or 'all methods'}: {self.what}"
+        return f"{self.claim} {self.method or 'all methods'}: {self.reason}"
 
 
-def broken(verdicts: pd.DataFrame) -> list[CheckFinding]:
-    """The contracts that are broken, with the case and the numbers; and the methods whose verdicts are void."""
-    rows = verdicts[(verdicts["role"] == gate.ROLE) & (verdicts["verdict"] == "fails")].to_dict("records")
-    findings = [
-        CheckFinding(
-            row["claim"],
-            row[Column.LABEL],
-            f"the contract is broken ({row[Column.CASE] or page.ONLY}: {page.numbers(row)})",
-        )
-        for row in rows
-    ]
+def broken(verdicts: pd.DataFrame) -> list[Notice]:
+    """The broken contracts, with the case and the numbers, and the methods whose verdicts are void."""
+    notices = []
+    for row in gate.broken_contracts(verdicts):
+        reason = f"the contract is broken ({row[Column.CASE] or page.ONLY}: {page.numbers(row)})"
+        notices.append(Notice(row["claim"], row[Column.LABEL], reason))
     void = verdicts[verdicts["verdict"] == gate.VOID]
     for (label, case), own in void.groupby([Column.LABEL, Column.CASE], sort=False):
-        findings.append(CheckFinding("void", str(label), f"{len(own)} verdicts; {case}"))
-    return findings
+        notices.append(Notice("void", str(label), f"{len(own)} verdicts; {case}"))
+    return notices
 
 
-def findings(compared: Sequence[Compared]) -> list[CheckFinding]:
-    """What is not reproduced; only what differs is serious."""
+def not_reproduced(compared: Sequence[Compared]) -> list[Notice]:
+    """The verdicts that are not reproduced; only verdicts that differ are serious."""
     return [
-        CheckFinding(one.claim, one.method, str(one).removeprefix(f"{one.name}: "), one.word == "differs")
+        Notice(one.claim, one.method, str(one).removeprefix(f"{one.name}: "), one.word == "differs")
         for one in compared
         if one.word in ("weaker", "stronger", "differs")
     ]
 
 
-def changes(old: pd.DataFrame, new: pd.DataFrame) -> list[CheckFinding]:
-    """The verdicts that differ from an older run's, or that follow from other numbers, but for those on times. Numbers
-    are the same where they agree to 6 significant digits."""
+def changes(old: pd.DataFrame, new: pd.DataFrame) -> list[Notice]:
+    """The verdicts, except on times, that differ from an older run's verdicts or rest on other numbers. Equal numbers
+    agree to 6 significant digits."""
     key = ["claim", Column.METHOD]
     both = old.merge(new, on=key, how="outer", suffixes=("", "_new"), indicator=True)
     timed = set(new["claim"][new["predicted"] == ANY])
@@ -104,24 +97,26 @@ def changes(old: pd.DataFrame, new: pd.DataFrame) -> list[CheckFinding]:
     for row in both[~both["claim"].isin(timed)].to_dict("records"):
         name = (row["claim"], row[Column.METHOD])
         if row["_merge"] != "both":
-            found.append(CheckFinding(*name, f"only in the {'older' if row['_merge'] == 'left_only' else 'newer'}"))
+            found.append(Notice(*name, f"only in the {'older' if row['_merge'] == 'left_only' else 'newer'}"))
         elif row["verdict"] != row["verdict_new"]:
-            found.append(CheckFinding(*name, f"{row['verdict_new']}, was {row['verdict']}"))
+            found.append(Notice(*name, f"{row['verdict_new']}, was {row['verdict']}"))
         else:
             for column in NUMBERS:
                 was, now = row[column], row[f"{column}_new"]
                 if not np.isclose(was, now, 1e-6, 1e-9, equal_nan=True):
-                    found.append(CheckFinding(*name, f"{column} {page.number(now, 8)}, was {page.number(was, 8)}"))
+                    found.append(Notice(*name, f"{column} {page.number(now, 8)}, was {page.number(was, 8)}"))
     return found
 
 
-def summary(title: str, last: str, found: Sequence[CheckFinding], old: Sequence[str]) -> str:
-    """Findings in Markdown, under a title with the counts of all verdicts and the line that is the last of a run, and
-    then the `old` lines, about verdicts or reports that are not of the last plan."""
+def summary(title: str, last: str, found: Sequence[Notice], old: Sequence[str]) -> str:
+    """The notices in Markdown, below a title and the last line of a run, and then the `old` lines about verdicts or
+    reports of an earlier plan."""
     parts = [f"## {title}", last]
     for heading, serious in (("Failures", True), ("Also", False)):
         if rows := [
-            f"| {one.claim} | {one.method} | {one.what.replace('|', '/')} |" for one in found if one.serious is serious
+            f"| {one.claim} | {one.method} | {one.reason.replace('|', '/')} |"
+            for one in found
+            if one.serious is serious
         ]:
             parts.append("\n".join([f"### {heading}", "", "| claim | method | |", "|---|---|---|", *rows]))
     if old:
@@ -129,9 +124,9 @@ def summary(title: str, last: str, found: Sequence[CheckFinding], old: Sequence[
     return "\n\n".join(parts) + "\n"
 
 
-def annotations(found: Sequence[CheckFinding], old: Sequence[str]) -> Iterator[str]:
-    """Findings as commands of GitHub's runners, which show them at the top of a run: an error for a serious one, a
-    warning for all else. Each is one line; of a title, commas and colons end it."""
-    commands = [("error" if one.serious else "warning", f"{one.claim} {one.method}", one.what) for one in found]
+def annotations(found: Sequence[Notice], old: Sequence[str]) -> Iterator[str]:
+    """The notices as one-line commands of GitHub's runners, which show them at the top of a run: errors for serious
+    notices, warnings for all else. Commas and colons, which would end a title, are escaped."""
+    commands = [("error" if one.serious else "warning", f"{one.claim} {one.method}", one.reason) for one in found]
     for kind, title, text in [*commands, *(("warning", "not current", line) for line in old)]:
         yield f"::{kind} title={title.translate(ESCAPES | TITLE_ESCAPES)}::{text.translate(ESCAPES)}"

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from sketchbench.base.parameters import choose
 from sketchbench.measure.column import COLUMNS, CONTROLS
 from sketchbench.report.claim.control import KINDS, NegativeControl, read_controls
-from sketchbench.report.claim.criteria import CRITERIA, Settings, Verdict
+from sketchbench.report.claim.criteria import CRITERIA, CriterionSettings, Verdict
 from sketchbench.report.claim.formula import check_formula
 from sketchbench.run.config import schema
 from sketchbench.run.config.chapters import entries_of
@@ -38,7 +38,7 @@ class Check:
     criterion: str
     where: Mapping[str, Any]
     studies: tuple[str, ...]
-    settings: Settings
+    settings: CriterionSettings
 
 
 class Prediction(NamedTuple):
@@ -216,7 +216,7 @@ def _check(content: dict[str, Any], studies: list[str]) -> Check:
     choose("criterion", content["criterion"], CRITERIA)
     for column in content["where"]:
         choose("column", column, COLUMNS)
-    settings = Settings(**{name: content[name] for name in ("margin", "over") if name in content})
+    settings = CriterionSettings(**{name: content[name] for name in ("margin", "over") if name in content})
     choose("over", settings.over, COLUMNS)
     return Check(content["criterion"], content["where"], tuple(content.get("studies", studies)), settings)
 

@@ -1,11 +1,11 @@
-"""The criteria that claims name: rows of a table in, comparisons out.
+"""The criteria of claims: rows of a table in, comparisons out.
 
-A comparison compares one measured number, with its confidence interval, with one value. It *holds* or *fails* where
-this follows from every number in the interval, and is *inconclusive* otherwise.
+A comparison holds one measured number, with its confidence interval, against one value. It *holds* or *fails* if every
+number in the interval says so, and is *inconclusive* otherwise.
 
-Every criterion is a function of the rows of one method, with the columns `exact` and `bound`; of the error rate of a
-single comparison, for which the caller divides the family-wise error rate by the number of comparisons (Bonferroni);
-and of the settings of the claim. It returns a comparison for each row that it applies to (`growth`: for each curve).
+A criterion takes the rows of one method, with the columns `exact` and `bound`; the error rate of a single comparison
+(the caller divides the family-wise rate by the number of comparisons, as Bonferroni does); and the claim's settings. It
+returns a comparison for each row that it applies to (`growth`: for each curve).
 """
 
 import functools
@@ -24,9 +24,9 @@ from sketchbench.measure.rerun import chance_of_change
 from sketchbench.measure.summary import ROUNDING
 
 # Hall's correction is of the first order in skewness/√trials. Above this value, simulations of heavy tails miss the
-# nominal error rate, so that means are then not judged.
+# nominal error rate, so that means are not judged.
 TRUSTED_SKEWNESS = 0.2
-# Where no growth is claimed along these columns, the alternative is growth in proportion to them.
+# If no growth is claimed along these columns, the alternative is growth in proportion to them.
 LINEAR = (Column.D, Column.CHANNEL_NOISE)
 # The columns that may distinguish the curves whose growth is measured.
 CURVES = (Column.D, Column.S, Column.SEED, Column.B)
@@ -42,62 +42,54 @@ Verdict = Literal[
 class Comparison:
     """One measured number, compared with one value.
 
-    Attributes:
-        verdict: `holds`, `fails` or `inconclusive`.
-        case: what distinguishes the comparison from the others of its method, in words.
-        statistic: the measured number.
-        low, high: the confidence interval of the statistic.
-        bound: the value that it is compared with.
-        slack: the distance from the interval to the bound, relative to the bound (to the statistic where the bound is
-            0); for an equality, that from the bound to the end of the interval, relative to the interval's half-width.
-            Negative where the claim is violated.
-        trials: independent trials behind the statistic; 0 where it was computed without any.
-        tightness: what is allowed over what was measured: the bound over the mean, the largest trial, the number, or
-            the ε that was proven. NaN where the criterion has no such ratio, or it is not one of positive numbers.
-        flips: for a probability, the chance that as many new trials decide otherwise, if it is the share that was
-            measured; NaN for all else.
+    The slack is the distance from the interval to the bound, relative to the bound (or to the statistic, if the bound
+    is 0). The slack of an equality is the distance from the bound to the end of the interval, relative to the
+    interval's half-width. A violated claim has a negative slack.
+
+    The tightness is the bound divided by the measured mean, largest trial, number, or proven ε. It is NaN if the
+    criterion has no such ratio, or if the ratio is not of positive numbers.
     """
 
-    verdict: Verdict
-    case: str
+    verdict: Verdict  # `holds`, `fails` or `inconclusive`
+    case: str  # the difference from other comparisons of the method, in words
     statistic: float
-    low: float
+    low: float  # the ends of the statistic's confidence interval
     high: float
     bound: float
     slack: float
-    trials: int
+    trials: int  # independent trials behind the statistic; 0 for a computed number
     tightness: float = float("nan")
-    flips: float = float("nan")
+    flips: float = float("nan")  # the chance that new trials decide otherwise, at the measured probability
 
 
 @dataclass(frozen=True)
-class Settings(Checked):
+class CriterionSettings(Checked):
     """The settings of a criterion that a claim may choose; see conf/claim.
 
     Attributes:
-        margin: how coarse a result may be that confirms the claim. For `equality`, the largest half-width of the
-            interval, relative to max(1, |exact|); for `audit`, the largest distance below the bound, relative to it.
-        over: for `growth`, the column that it is measured along.
+        margin: the coarsest result that confirms the claim. For `equality`, the largest half-width of the interval,
+            relative to max(1, |exact|); for `audit`, the largest relative distance below the bound.
+        over: the column along which `growth` is measured.
     """
 
     margin: Positive = 0.25
     over: str = Column.D
 
 
-Criterion = Callable[[pd.DataFrame, float, Settings], list[Comparison]]
-RowCriterion = Callable[[TableRow, float, Settings], Comparison]
+Criterion = Callable[[pd.DataFrame, float, CriterionSettings], list[Comparison]]
+RowCriterion = Callable[[TableRow, float, CriterionSettings], Comparison]
 
 
 def _for_rows_with(*columns: str) -> Callable[[RowCriterion], Criterion]:
-    """Make a criterion of single rows one of tables, for the rows that have a number in each of these columns.
+    """Extend a criterion of single rows to tables, for the rows with a number in each of these columns.
 
-    A row may have a `positive_control`: in how many trials the attack succeeded without the defence. Unless this shows
-    a probability of success above 1/2, its verdict is inconclusive.
+    A row may have a `positive_control`: the number of trials in which the attack succeeds without the defence. Unless
+    it shows a probability of success above 1/2, the row's verdict is inconclusive.
     """
 
     def extend(compare: RowCriterion) -> Criterion:
         @functools.wraps(compare)
-        def criterion(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
+        def criterion(rows: pd.DataFrame, error: float, settings: CriterionSettings) -> list[Comparison]:
             each = (dict(zip(rows, values, strict=True)) for values in rows.to_numpy(object))  # a tenth of `to_dict`
             numbers = (row for row in each if not any(pd.isna(row[column]) for column in columns))
             return [_doubt(compare(row, error, settings), _attack_works(row, error)) for row in numbers]
@@ -108,19 +100,19 @@ def _for_rows_with(*columns: str) -> Callable[[RowCriterion], Criterion]:
 
 
 def _attack_works(row: TableRow, error: float) -> bool:
-    """Whether the positive control of a row shows that the attack works; true for a row without one."""
+    """Whether the row's positive control shows that the attack works; true without a positive control."""
     control = row.get(Column.POSITIVE_CONTROL, np.nan)
     return pd.isna(control) or proportion_interval(int(control), int(row[Column.TRIALS]), error=error).low > 0.5
 
 
 def _doubt(comparison: Comparison, trusted: bool) -> Comparison:
-    """The comparison, inconclusive unless it is trusted."""
+    """Return the comparison, inconclusive unless it is trusted."""
     return comparison if trusted else replace(comparison, verdict="inconclusive")
 
 
 @_for_rows_with(Column.EXACT)
-def equality(row: TableRow, error: float, settings: Settings) -> Comparison:
-    """The mean equals `exact`: its interval contains that, and is narrow enough to have excluded other values."""
+def equality(row: TableRow, error: float, settings: CriterionSettings) -> Comparison:
+    """The mean equals `exact`: its interval contains `exact`, and is narrow enough to exclude other values."""
     low, high = _mean_interval(row, error)
     exact, half = row[Column.EXACT], (high - low) / 2
     narrow = half <= settings.margin * max(1.0, abs(exact))
@@ -130,7 +122,7 @@ def equality(row: TableRow, error: float, settings: Settings) -> Comparison:
 
 
 @_for_rows_with(Column.BOUND)
-def upper_bound(row: TableRow, error: float, settings: Settings) -> Comparison:
+def upper_bound(row: TableRow, error: float, settings: CriterionSettings) -> Comparison:
     """The mean is at most `bound`. A run that diverged has no mean, and exceeds every bound."""
     if row.get(Column.STATUS) == "diverged":
         return _comparison(row, "fails", (np.inf, np.inf, np.inf), row[Column.BOUND], -np.inf, np.inf)
@@ -139,12 +131,12 @@ def upper_bound(row: TableRow, error: float, settings: Settings) -> Comparison:
 
 
 @_for_rows_with(Column.BOUND)
-def probability(row: TableRow, error: float, settings: Settings) -> Comparison:
+def probability(row: TableRow, error: float, settings: CriterionSettings) -> Comparison:
     """The probability behind `count` out of `trials` is at most `bound`.
 
-    A few trials never decide it: at the level of a run, with 1/2 for the bound, fewer than about twenty. Where so many
-    are too expensive, a claim that one trial may refute has a second check, `always`, of what was declared in advance
-    to do so. Together they fail where a single trial does it, and hold only where there are enough of them.
+    Few trials never decide it: a bound of 1/2 needs about twenty at the level of a run. If so many are too expensive, a
+    claim that one trial may refute has a second check, `always`, of an event declared in advance to refute it. Together
+    the checks fail if a single trial refutes the claim, and hold only with enough trials.
     """
     comparison = _below(row, _share(row, error))
     count, trials = int(row[Column.COUNT]), int(row[Column.TRIALS])
@@ -152,11 +144,11 @@ def probability(row: TableRow, error: float, settings: Settings) -> Comparison:
 
 
 @_for_rows_with(Column.BOUND, Column.COUNT)
-def always(row: TableRow, error: float, settings: Settings) -> Comparison:
+def always(row: TableRow, error: float, settings: CriterionSettings) -> Comparison:
     """No trial exceeds `bound`; `count` is the number of trials that do.
 
-    A single one refutes the claim. The interval is that of the probability of an exceedance: trials without any can
-    only show that it is small. The slack is that of the largest trial.
+    A single exceedance refutes the claim. The interval is for the probability of an exceedance: trials without an
+    exceedance only show that it is small. The slack belongs to the largest trial.
     """
     bound, largest = row[Column.BOUND], row[Column.MAXIMUM]
     verdict: Verdict = "fails" if row[Column.COUNT] else "holds"
@@ -164,14 +156,14 @@ def always(row: TableRow, error: float, settings: Settings) -> Comparison:
     return replace(comparison, case=f"{comparison.case}, largest {largest:.4g} of {bound:.4g}".lstrip(", "))
 
 
-def growth(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
-    """The mean grows along the column `over` as `bound` does: with the claimed power of it.
+def growth(rows: pd.DataFrame, error: float, settings: CriterionSettings) -> list[Comparison]:
+    """The mean grows along the column `over` as `bound` does: with the claimed power of the column.
 
-    There is a comparison for each curve (see `_curves`) with two values of that column at least; of several rows with
-    the same value the one with the largest mean counts. The slope of log mean over log `over` is compared with the
-    midpoint between the claimed slope, which is that of `bound` (0 where there is no bound), and an alternative. That
-    is 0 where growth or decay is claimed. Where none is claimed, it is 1 along d and channel_noise, and 1/2 along
-    other columns, such as b: the slope of what is multiplied by √b and does not decrease with b.
+    Each curve (see `_curves`) with at least two values of the column has a comparison; the largest mean at each value
+    counts. The slope of log mean over log `over` is compared with the midpoint between the claimed slope and an
+    alternative. The claimed slope is the slope of `bound` (0 without a bound). The alternative is 0 if growth or decay
+    is claimed. Otherwise it is 1 along d and channel_noise, and 1/2 along other columns, such as b: the slope of a
+    constant multiplied by √b.
     """
     comparisons = []
     for case, curve in _curves(rows, settings.over):
@@ -194,19 +186,19 @@ def growth(rows: pd.DataFrame, error: float, settings: Settings) -> list[Compari
 
 
 @_for_rows_with(Column.BOUND, Column.VALUE)
-def computed(row: TableRow, error: float, settings: Settings) -> Comparison:
-    """The number `value`, which has no randomness, is at most `bound`. There are no trials."""
+def computed(row: TableRow, error: float, settings: CriterionSettings) -> Comparison:
+    """The number `value`, computed without trials, is at most `bound`."""
     value = row[Column.VALUE]
     return _below({**row, Column.TRIALS: 0}, (value, value, value), value)
 
 
 @_for_rows_with(Column.BOUND, Column.HITS)
-def audit(row: TableRow, error: float, settings: Settings) -> Comparison:
-    """The attack proves no ε above `bound`, the ε that is accounted for at `delta`.
+def audit(row: TableRow, error: float, settings: CriterionSettings) -> Comparison:
+    """The attack proves no ε above `bound`, the accounted ε at `delta`.
 
-    Of `trials` runs with the canary the attack takes `hits` for such, and of as many without it `false_alarms`. From
-    this follows a lower bound of the true ε, which can refute the account but never confirm it. The verdict is
-    inconclusive where it is further below `bound` than the margin allows.
+    The attack detects the canary in `hits` of `trials` runs with it, and in `false_alarms` of as many runs without it.
+    The counts give a lower bound of the true ε, which can refute the account but never confirm it. The verdict is
+    inconclusive if the lower bound is further below `bound` than the margin allows.
     """
     hits, alarms, trials = (int(row[name]) for name in (Column.HITS, Column.FALSE_ALARMS, Column.TRIALS))
     proven = epsilon_lower_bound(hits, alarms, trials, delta=row[Column.DELTA], error=error)
@@ -220,13 +212,13 @@ CRITERIA: dict[str, Criterion] = {
     criterion.__name__: criterion for criterion in (equality, upper_bound, probability, always, growth, computed, audit)
 }
 
-# Those that hold a number against a bound. The two ends of an audit's interval are two probabilities.
+# The criteria that hold a number against a bound. The two ends of an audit's interval are two probabilities.
 ONE_SIDED = {"upper_bound", "probability", "always", "growth"}
 
 
 def _curves(rows: pd.DataFrame, over: str) -> Iterator[tuple[str, pd.DataFrame]]:
-    """The curves over a column in these rows, each with its case: one for each combination of values in the columns
-    `CURVES`, except columns whose value follows from `over`, as b follows from the compression at every d."""
+    """The curves over a column, each with its case: one for each combination of values in the columns `CURVES`. Columns
+    that follow from `over`, as b follows from the compression at every d, are ignored."""
     names: list[str] = []
     for name in CURVES:
         if name in rows and name != over:
@@ -242,7 +234,7 @@ def _curves(rows: pd.DataFrame, over: str) -> Iterator[tuple[str, pd.DataFrame]]
 
 
 def _claimed_slope(rows: pd.DataFrame, over: str) -> float:
-    """The slope of log `bound` over the logarithm of a column; 0 where there is no bound."""
+    """The slope of log `bound` over the logarithm of a column; 0 without a bound."""
     bound = rows[Column.BOUND]
     if bound.isna().any() or (bound <= 0).any():
         return 0.0
@@ -257,7 +249,7 @@ def _measured_slope(rows: pd.DataFrame, over: str, error: float) -> Slope:
 
 
 def _mean_interval(row: TableRow, error: float) -> tuple[float, float]:
-    """The interval of a mean; that of a single trial, which has no spread, is all numbers."""
+    """The interval of a mean; all numbers for a single trial, which has no spread."""
     trials = int(row[Column.TRIALS])
     if trials < 2:
         return -np.inf, np.inf
@@ -266,7 +258,7 @@ def _mean_interval(row: TableRow, error: float) -> tuple[float, float]:
 
 
 def _has_enough_trials(row: TableRow) -> bool:
-    """Whether the interval of the mean can be trusted, given the skewness of the trials."""
+    """Whether the skewness of the trials allows trust in the interval of the mean."""
     trials = row[Column.TRIALS]
     return bool(trials > 1 and abs(row[Column.SKEWNESS]) <= TRUSTED_SKEWNESS * np.sqrt(trials))
 
@@ -278,7 +270,7 @@ def _share(row: TableRow, error: float) -> Estimate:
 
 
 def _below(row: TableRow, estimate: Estimate, measured: float = np.nan) -> Comparison:
-    """The comparison of a statistic that must be at most `bound`, up to rounding; `measured` as of `_comparison`."""
+    """The comparison of a statistic that must be at most `bound`, up to rounding; `measured` as for `_comparison`."""
     (statistic, low, high), bound = estimate, row[Column.BOUND]
     rounded = bound + ROUNDING * max(1.0, abs(bound))
     verdict: Verdict = "holds" if high <= rounded else "fails" if low > rounded else "inconclusive"
@@ -291,13 +283,13 @@ def _below(row: TableRow, estimate: Estimate, measured: float = np.nan) -> Compa
 def _comparison(
     row: TableRow, verdict: Verdict, estimate: Estimate, bound: float, slack: float, measured: float = np.nan
 ) -> Comparison:
-    """A comparison for this row; its tightness is the row's bound over what was `measured`, where both are positive."""
+    """A comparison for this row; its tightness is the row's bound divided by `measured`, if both are positive."""
     allowed = row.get(Column.BOUND, np.nan)
     tightness = allowed / measured if allowed > 0 and measured > 0 else np.nan
     return Comparison(verdict, _case(row), *estimate, bound, slack, int(row[Column.TRIALS]), tightness)
 
 
 def _case(row: TableRow) -> str:
-    """What distinguishes this comparison from the others of its method, in words: its values on the axes."""
+    """The values on the axes, in words, which distinguish this comparison from others of its method."""
     values = ((axis, row.get(axis)) for axis in AXES)
     return ", ".join(at if isinstance(at, str) else f"{axis}={at:g}" for axis, at in values if not pd.isna(at))

@@ -1,4 +1,4 @@
-"""How the comparisons of a run share its error rate, by weights that conf/error_rate.yaml states before the run."""
+"""The share of each comparison in a run's error rate, by weights that conf/error_rate.yaml states before the run."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,25 +12,20 @@ from sketchbench.run.config.chapters import named
 FILE = "error_rate.yaml"  # in conf
 
 
-class Part(NamedTuple):
-    """The comparisons of some studies.
+class SharedLevel(NamedTuple):
+    """The comparisons of some studies, and their error rate."""
 
-    Attributes:
-        comparisons: how many share the rate, of the largest family (see `ErrorRate.levels`).
-        level: the error rate of each.
-    """
-
-    comparisons: int
-    level: float
+    comparisons: int  # that share the rate, in the largest family (see `ErrorRate.levels`)
+    level: float  # the error rate of each comparison
 
 
 @dataclass(frozen=True)
 class ErrorLevels:
-    """The error rate of each comparison of a run: of the studies with few trials, and of all others."""
+    """The error rate of each comparison of a run, in the studies with few trials and in all others."""
 
     total: float
-    few_trials: Part
-    others: Part
+    few_trials: SharedLevel
+    others: SharedLevel
     studies: frozenset[str]  # with few trials
 
     def of(self, study: str) -> float:
@@ -39,49 +34,37 @@ class ErrorLevels:
 
     @property
     def comparisons(self) -> int:
-        """How many share the rate."""
+        """The number of comparisons that share the rate."""
         return self.few_trials.comparisons + self.others.comparisons
 
 
 @dataclass(frozen=True)
 class ErrorRate:
-    """The error rate of a run, and how it is shared.
+    """The error rate of a run, and its shares."""
 
-    Attributes:
-        total: the probability that any verdict is wrong, at most.
-        weight: the part of it for the comparisons of `studies`, in which a trial is a training or an attack.
-    """
-
-    total: float = 1e-3
-    weight: float = 0.0
-    studies: frozenset[str] = frozenset()
+    total: float = 1e-3  # the largest probability that any verdict is wrong
+    weight: float = 0.0  # the part of it for the comparisons of `studies`
+    studies: frozenset[str] = frozenset()  # with few trials: a trial is a training or an attack
 
     def levels(self, families: Iterable[Mapping[str, int]]) -> ErrorLevels:
-        """The error rates of comparisons, given how many there are of each study, in each family.
+        """The error rates of comparisons, given their number in each study, for each family.
 
-        Claims, negative controls and near misses are three families. Each has the total for itself, and all have the
-        level of the largest, so that a claim and its controls are judged alike.
+        Claims, negative controls and near misses are three families. Each family has the total error rate for itself.
+        All have the level of the largest family, so that a claim and its controls are judged alike.
         """
-        counts = [
-            (
-                sum(count for study, count in family.items() if study in self.studies),
-                sum(count for study, count in family.items() if study not in self.studies),
-            )
-            for family in families
-        ]
-        few, others = (max(column, default=0) for column in zip(*counts, strict=True)) if counts else (0, 0)
-        return ErrorLevels(
-            self.total,
-            Part(few, self.total * self.weight / max(few, 1)),
-            Part(others, self.total * (1 - self.weight) / max(others, 1)),
-            self.studies,
-        )
+        few = others = 0
+        for family in families:
+            small = sum(count for study, count in family.items() if study in self.studies)
+            few, others = max(few, small), max(others, sum(family.values()) - small)
+        small_level = SharedLevel(few, self.total * self.weight / max(few, 1))
+        other_level = SharedLevel(others, self.total * (1 - self.weight) / max(others, 1))
+        return ErrorLevels(self.total, small_level, other_level, self.studies)
 
 
 def read(conf: Path) -> ErrorRate:
-    """The error rate that a folder of configs states.
+    """Read the error rate from a directory of configs.
 
-    Raises SchemaError, in one line, for a file that does not fit, ValueError for a task that does not exist.
+    Raises SchemaError, in one line, for an invalid file, and ValueError for an unknown task.
     """
     path = conf / FILE
     content = schema.read(path, "error_rate")
@@ -92,6 +75,6 @@ def read(conf: Path) -> ErrorRate:
 
 
 def _tasks(conf: Path) -> dict[str, str]:
-    """The task of each study, of the study that it is like where it names none. The plan checks these files."""
+    """The task of each study, or else of the study that it is like. The plan checks these files."""
     texts = {name: schema.load(path) for name, path in named(conf, "study").items()}
     return {name: text.get("task") or texts.get(text.get("like"), {}).get("task", "") for name, text in texts.items()}

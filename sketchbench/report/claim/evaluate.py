@@ -1,4 +1,4 @@
-"""Claims and tables to verdicts."""
+"""Evaluate claims on tables: verdicts."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
@@ -34,35 +34,34 @@ def evaluate(
     """Judge all claims, with simultaneous intervals.
 
     Arguments:
-        claims: the claims. A claim is `not run` where a table of its studies is missing, or where the trials that a
-            check needs have not been made yet.
+        claims: the claims. A claim is `not run` if a table of its studies, or trials for a check, are missing.
         tables: the tables, by study.
         scale: the scale of the run.
-        rate: the error rate, and how comparisons share it; 1e-3, shared evenly, unless it is given.
-        whole: whether the tables have all that the claims speak of. Where they have not, as at the scale `smoke`, a
-            claim with a check that finds nothing to judge is not run.
-        kinds: of each study, what it compares; where they are not given, methods of the same name are the same.
-        older: the studies whose tables are of another plan. A claim that asks for what they don't have is not run.
-        takes: of each study without a table, or with one of another plan, what it would take to run it.
-        own: a user's own methods, by kind, of which nothing is predicted.
-        only_own: whether claims that find nothing to judge, or whose studies have no tables, are left out.
+        rate: the error rate, and its shares; by default 1e-3, shared evenly.
+        whole: whether the tables cover all claims. If not, as at the scale `smoke`, a claim with a check that finds
+            nothing to judge is not run.
+        kinds: the kind of methods that each study compares; without kinds, methods of the same name are the same.
+        older: the studies whose tables are of another plan. A claim on rows that these tables lack is not run.
+        takes: the cost of each study without a table of this plan.
+        own: a user's own methods, by kind, which have no predictions.
+        only_own: whether to leave out claims that find nothing to judge, or whose studies have no tables.
 
     Returns:
-        A table of verdicts, one row for each claim and method, void for methods that break the contract; and the
-        levels at which the claims were judged. Numbers that are computed, without trials, take no share of the error
-        rate; claims on times, which depend on the machine, have a rate of their own.
+        A table of verdicts, one row for each claim and method, void for methods that break the contract; and the error
+        rates of the comparisons. Computed numbers, without trials, take no share of the error rate. Claims on times,
+        which depend on the machine, have an error rate of their own.
 
     Raises:
-        ClaimError: for a check that finds nothing to judge in a table that is there, if these are whole; but not of a
-            claim that is not run at this scale.
+        ClaimError: for a check that finds nothing to judge in a table, if the tables are whole and the claim is run at
+            this scale.
     """
     partly = {study for study, table in tables.items() if (table[Column.QUANTITY] == TRIALS_THERE).any()}
     tables = {study: _plain(table) for study, table in tables.items()}
     tables = {study: rows for study, rows in tables.items() if study not in partly or len(rows)}
     measured = {study: Measured(study, rows) for study, rows in tables.items()}
-    aside = partly | set(older)  # of these, what a check asks for may be missing
+    aside = partly | set(older)  # their tables may lack rows for a check
     refusals: dict[str, str] = {}
-    passes: dict[str, _Pass] = {}
+    passes: dict[str, _FirstPass] = {}
     for claim in claims:
         if set(claim.studies) <= tables.keys():
             try:
@@ -79,8 +78,8 @@ def evaluate(
                 raise ClaimError(first.idle)
             refusals[claim.id] = first.idle
     # Negative controls and near misses are judged at the level of the claims, but take no share of the claims' error
-    # rate. They are two more families, whose statements ("this control fails the checks") are others: a wrong one of
-    # them makes a verdict `holds` that should be `vacuous`, or not sharp, and never a false statement of a claim hold.
+    # rate. They are two more families with other statements ("this control fails the checks"). An error there makes a
+    # verdict `holds` that should be `vacuous`, or not sharp; it never makes a false claim hold.
     shared = rate or ErrorRate()
     timed = {claim.id for claim in claims if claim.on_times}
     levels = shared.levels(_families(one for name, one in passes.items() if name not in timed))
@@ -104,33 +103,25 @@ def evaluate(
     return pd.DataFrame(apply_gate(rows, kinds or {})), levels
 
 
-def _families(passes: Iterable["_Pass"]) -> list[Counter[str]]:
-    """How many comparisons there are of each study: of claims, and of each kind of controls."""
+def _families(passes: Iterable["_FirstPass"]) -> list[Counter[str]]:
+    """The number of comparisons of each study, for the claims and for each kind of control."""
     return [sum(family, Counter[str]()) for family in zip(*(first.sizes for first in passes), strict=True)]
 
 
-class _Pass(NamedTuple):
-    """What the checks of a claim are applied to. Which comparisons there are does not depend on the error rate; how
-    many share it is known after a first pass over all claims.
+class _FirstPass(NamedTuple):
+    """The rows that a claim's checks apply to, and the number of comparisons, which determines the error rate."""
 
-    Attributes:
-        labels: of the methods in the tables that the claim is about, in alphabetical order of the methods.
-        selected: by method, the rows for the checks.
-        against: by method, those of its controls by kind (`negative_control`, `near_miss`), of which some have none.
-        sizes: by study, how many comparisons of the claim, and of each kind of control, are of measured numbers, and
-            may err.
-        idle: the first check that finds nothing to judge, whatever the method, in words; "" for none.
-    """
-
-    labels: dict[str, str]
-    selected: dict[str, list[CheckedRows]]
-    against: dict[str, dict[str, list[CheckedRows]]]
-    sizes: tuple[Counter[str], ...]
-    idle: str
+    labels: dict[str, str]  # of the claim's methods, in alphabetical order of the methods
+    selected: dict[str, list[CheckedRows]]  # the rows for the checks, by method
+    against: dict[str, dict[str, list[CheckedRows]]]  # the rows of a method's controls, by kind, if there are any
+    sizes: tuple[
+        Counter[str], ...
+    ]  # comparisons of measured numbers by study, of the claim and of each kind of control
+    idle: str  # the first check that finds nothing to judge for any method, in words; "" for none
 
 
-def _first_pass(claim: Claim, tables: Mapping[str, Measured]) -> _Pass:
-    """The rows for a claim and their comparisons; where a check finds nothing to judge, controls are left out."""
+def _first_pass(claim: Claim, tables: Mapping[str, Measured]) -> _FirstPass:
+    """The rows for a claim and their comparisons; without controls if a check finds nothing to judge."""
     pairs = (pair for study in claim.studies for pair in tables[study].labels.items())
     labels = {method: label for method, label in pairs if claim.is_about(method)}
     selected = {method: judging.selections(claim, tables, method) for method in sorted(labels)}
@@ -148,32 +139,32 @@ def _first_pass(claim: Claim, tables: Mapping[str, Measured]) -> _Pass:
     for kind in KINDS:
         families.append([one for rows in against.values() for one in compare(rows.get(kind, []), _any_level)])
     sizes = tuple(Counter(one.study for one in family if one.comparison.trials > 0) for family in families)
-    return _Pass(labels, selected, against, sizes, idle)
+    return _FirstPass(labels, selected, against, sizes, idle)
 
 
 def _any_level(study: str) -> float:
-    """A level at which comparisons are only counted."""
+    """A level for comparisons that are only counted."""
     return 0.25
 
 
 def _idle(claim: Claim, judged: Collection[tuple[str, str]]) -> str:
-    """The first check of a claim that finds nothing to judge, in words, given the studies and criteria that do."""
+    """The first check of a claim that finds nothing to judge, in words, given the judged studies and criteria."""
     for check in claim.checks:
         for study in check.studies:
             if (study, check.criterion) not in judged:
-                place = f"in study {study} where {dict(check.where)}"
+                place = f"in study {study} for {dict(check.where)}"
                 return f"{claim.id}: criterion {check.criterion} finds nothing to judge {place}"
     return ""
 
 
 def _missing(claim: Claim, tables: Collection[str], older: Collection[str], takes: Mapping[str, str]) -> str:
-    """What it would take to make the tables of a claim that are missing or of another plan, where it is known."""
+    """The estimated cost of a claim's missing or outdated tables, if known."""
     missing = [name for name in claim.studies if name in takes and (name not in tables or name in older)]
     return "; ".join(f"{name}: {takes[name]}" for name in missing)
 
 
 def _plain(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows with trials, with texts as Python objects, since rows of Arrow texts are selected at half the speed."""
+    """The rows with trials, with strings as Python objects: rows of Arrow strings are selected at half the speed."""
     rows = table[table[Column.QUANTITY] != TRIALS_THERE]
     return rows.astype({name: object for name in rows if rows[name].dtype == "str"})
 
@@ -181,7 +172,7 @@ def _plain(table: pd.DataFrame) -> pd.DataFrame:
 def _row(
     claim: Claim, method: str, label: str, judgements: list[Judgement], made: dict[str, list[Judgement]], scale: str
 ) -> dict[str, Any]:
-    """The verdict on a method, with the comparison that decides it, and with those on its controls, by kind."""
+    """The verdict on a method, with the comparison that decides it, and the verdicts on its controls, by kind."""
     verdict, (study, criterion, worst) = _decided(judgements)
     columns, near = (_control_columns(*each, made.get(each[0])) for each in claim.controls_of(method).items())
     stand_in = scale in claim.stand_ins
@@ -214,15 +205,15 @@ def _row(
 
 
 def _decided(judgements: list[Judgement]) -> tuple[Verdict, Judgement]:
-    """The verdict of all judgements, and the judgement that decides it: the one of least slack with that verdict."""
+    """The verdict of all judgements, and the judgement with that verdict and the least slack, which decides it."""
     verdict = decide(judgement.comparison for judgement in judgements)
     deciding = [judgement for judgement in judgements if judgement.comparison.verdict == verdict]
     return verdict, min(deciding, key=lambda judgement: judgement.comparison.slack)
 
 
 def _control_columns(kind: str, control: NegativeControl | None, judgements: list[Judgement] | None) -> dict[str, Any]:
-    """The columns about a control of a method, None where there is none yet. `judgements` are its comparisons, None
-    where it has no rows, for a reason."""
+    """The columns about a method's control, which may be missing. `judgements` are its comparisons, None if it has no
+    rows for a stated reason."""
     name = control.name if control else ""
     values: tuple[Any, ...] = (name, "" if judgements is None else "not run", np.nan, np.nan, "")
     if judgements:
@@ -233,12 +224,12 @@ def _control_columns(kind: str, control: NegativeControl | None, judgements: lis
 
 
 def _identity(claim: Claim) -> dict[str, str]:
-    """The columns of the table of verdicts that say which claim a row is about."""
+    """The columns that identify a verdict's claim."""
     return {"claim": claim.id, "paper": claim.paper, "place": claim.place}
 
 
 def _not_run(claim: Claim, scale: str, reason: str) -> dict[str, Any]:
-    """The row of a claim that was not judged, with the reason if it is not that tables are missing."""
+    """The row of a claim that was not judged, with the reason, unless tables are missing."""
     return {
         **_identity(claim),
         "role": claim.role,

@@ -2,7 +2,7 @@ r"""The formula of a claim: LaTeX, whose lines are separated by `\\`. The site s
 
 import re
 
-# What the converter of the site leaves as text: environments, columns, and dollars around the whole.
+# LaTeX that the site's converter leaves as text: environments, columns, and dollars around the formula.
 UNSUPPORTED = re.compile(r"\\(?:begin|end)\b|(?<!\\)[&$]")
 BRACES = re.compile(r"(?<!\\)[{}]")
 
@@ -17,8 +17,8 @@ def lines(formula: str) -> list[str]:
 
 
 def check_formula(formula: str) -> None:
-    """Raise ValueError, in one line, for a formula with an empty line, braces or \\left and \\right that don't pair, or
-    what the site can't set. Commands are checked where the site is built, which has a converter."""
+    """Raise ValueError, in one line, for an empty line, unpaired braces or \\left and \\right, and for LaTeX that the
+    site can't set. The build of the site, which has a converter, checks commands."""
     for line in lines(formula):
         if not line:
             raise ValueError("formula: a line is empty; lines are separated by \\\\")

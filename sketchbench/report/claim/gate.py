@@ -1,4 +1,4 @@
-"""The gate: a method that breaks the contract has no verdicts on anything else."""
+"""The gate: a method that breaks the contract has no other verdicts."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -10,21 +10,21 @@ from sketchbench.measure.column import CONTROLS, Column
 ROLE = "contract"  # the role of claims that are the contract
 VOID = "void"
 Row = dict[str, Any]
-Method = tuple[str, str]  # its kind and its name, as a sketch and a recovery are called `count_sketch`
+Method = tuple[str, str]  # its kind and its name, since a sketch and a recovery are called `count_sketch`
 
 
 def apply_gate(rows: Iterable[Row], kinds: Mapping[str, str]) -> list[Row]:
-    """Make the verdicts of methods that break the contract void; the case then says which claims of it they break.
+    """Void the verdicts of methods that break the contract; the case then lists the broken claims.
 
-    Void, too, are the verdicts of a method whose contract was not measured although that of its kind was: the method
-    takes none of the contract's sizes. Controls, which are broken on purpose, keep their verdicts. An inconclusive part
-    of the contract changes nothing. The rows are those of a table of verdicts, the kinds those of the methods by study.
+    The verdicts of a method whose contract was not measured, although its kind's contract was, become void, too: the
+    method takes none of the contract's sizes. Controls, which are broken on purpose, keep their verdicts. An
+    inconclusive claim of the contract changes nothing. `rows` is a table of verdicts; `kinds` has the kind of the
+    methods by study.
     """
     rows = list(rows)
     broken: dict[Method, list[str]] = {}
-    for row in rows:
-        if row["role"] == ROLE and row["verdict"] == "fails":
-            broken.setdefault(_method(row, kinds), []).append(row["claim"])
+    for row in filter(_breaks, rows):
+        broken.setdefault(_method(row, kinds), []).append(row["claim"])
     measured = measured_methods(rows, kinds)
     of_kinds = {kind for kind, _ in measured if kind}
     gated = []
@@ -43,22 +43,22 @@ def _method(row: Mapping[Any, Any], kinds: Mapping[str, str]) -> Method:
     return kinds.get(row["study"], ""), row.get(Column.METHOD, "")
 
 
-def breaches(verdicts: pd.DataFrame) -> list[str]:
-    """A line for each method that breaks the contract: the claim that fails, and the case."""
-    failed = verdicts[(verdicts["role"] == ROLE) & (verdicts["verdict"] == "fails")]
-    return [
-        f"{row[Column.LABEL]} ({row[Column.METHOD]}): {row['claim']}, {row[Column.CASE]}"
-        for row in failed.to_dict("records")
-    ]
+def _breaks(row: Mapping[Any, Any]) -> bool:
+    return bool(row["role"] == ROLE and row["verdict"] == "fails")
+
+
+def broken_contracts(verdicts: pd.DataFrame) -> list[dict[Any, Any]]:
+    """The verdicts that say that a method breaks the contract."""
+    return [row for row in verdicts.to_dict("records") if _breaks(row)]
 
 
 def measured_methods(rows: Iterable[Mapping[Any, Any]], kinds: Mapping[str, str]) -> set[Method]:
-    """The methods whose contract was measured, by the rows of a table of verdicts."""
+    """The methods whose contract was measured, according to the rows of a table of verdicts."""
     return {_method(row, kinds) for row in rows if row["role"] == ROLE and row["verdict"] != "not run"}
 
 
 def unmeasured_methods(verdicts: pd.DataFrame, kinds: Mapping[str, str]) -> list[str]:
-    """The methods with other verdicts whose contract was not measured, in alphabetical order."""
+    """The labels of methods with other verdicts but no measured contract, in alphabetical order."""
     judged = [row for row in verdicts.to_dict("records") if row["verdict"] != "not run"]
     labels = {_method(row, kinds): str(row[Column.LABEL]) for row in judged if row["role"] != ROLE}
     compared = {(kind, name) for kind, name in labels if kind and not name.startswith(CONTROLS)}

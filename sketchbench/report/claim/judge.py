@@ -1,4 +1,4 @@
-"""Judging all claims by all tables: verdicts as CSV and Markdown."""
+"""Judge all claims by all tables: verdicts as CSV and Markdown."""
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -34,11 +34,11 @@ def judge(
     markdown: Path,
     only: Collection[str] | None = None,
 ) -> list[str]:
-    """Write the verdicts on all claims, and seal them. The tables are CSV by study, sealed; claims and errata are YAML
-    files; facts are what `Plan.facts` says, as JSON. `only`: the ids of the judged claims; None: all in the files.
+    """Write and seal the verdicts on all claims. `tables` are sealed CSV files by study, `claims` and `errata` are YAML
+    files, and `facts` is the JSON of `Plan.facts`. `only`: the ids of the judged claims; None: all in the files.
 
-    Returns a line for each contract that is broken, and for a history that is left alone. Raises, in one
-    line, ValueError for a file that is not what it must be, FileError (an OSError) where one can't be written.
+    Returns a line for each broken contract, and for a damaged history. Raises, in one line, ValueError for an invalid
+    file, and FileError (an OSError) for a file that can't be written.
     """
     known, rate_file = _facts(facts), CONF / error_rate.FILE
     read = [claim for claim in read_claims(claims) if only is None or claim.id in only]
@@ -73,14 +73,14 @@ def judge(
 
 
 def _text(verdicts: pd.DataFrame) -> str:
-    """The verdicts as CSV. Tables have no more digits than their intervals warrant, so 6 of what follows are enough."""
+    """The verdicts as CSV, with 6 digits, since tables have no more digits than their intervals warrant."""
     counts = {name: "Int64" for name in (Column.TRIALS, "comparisons") if name in verdicts}
     return verdicts.astype(counts).to_csv(index=False, float_format="%.6g", lineterminator="\n")
 
 
 def _read(paths: Sequence[Path], claims: Sequence[Claim], scale: str) -> tuple[dict[str, pd.DataFrame], set[str]]:
-    """The tables by study, with their times; and the studies without times that a claim on times needs, as in a
-    checkout where nothing was run yet."""
+    """The tables by study, with their times, and the studies that lack the times for a claim on times, as in a checkout
+    without a run."""
     asked = {study for claim in claims if claim.on_times for study in claim.studies}
     frames: dict[str, pd.DataFrame] = {}
     untimed: set[str] = set()
@@ -93,7 +93,7 @@ def _read(paths: Sequence[Path], claims: Sequence[Claim], scale: str) -> tuple[d
 
 
 def _facts(text: str) -> dict[str, Any]:
-    """The facts of `Plan.facts`; ValueError for anything else."""
+    """The facts of `Plan.facts`. Raises ValueError for other JSON."""
     facts = parse_json(text, "--facts")
     if not isinstance(facts, dict) or not facts.keys() >= FACTS:
         raise ValueError(f"--facts needs {', '.join(sorted(FACTS))}; Snakemake makes them of the plan")

@@ -1,4 +1,4 @@
-"""Judging a claim: its criteria, applied to the rows of tables that its checks select."""
+"""Judge a claim: apply its criteria to the rows that its checks select."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -15,7 +15,7 @@ SEVERITY: tuple[Verdict, ...] = ("holds", "inconclusive", "fails")
 
 
 class Judgement(NamedTuple):
-    """A comparison that a claim asks for: the study of its rows, the name of the criterion, and what came out."""
+    """A comparison of a claim, with the study of its rows and the name of the criterion."""
 
     study: str
     criterion: str
@@ -23,12 +23,7 @@ class Judgement(NamedTuple):
 
 
 class Measured:
-    """The rows of a study's table, by method; it remembers which were selected, as many claims ask for the same.
-
-    Arguments:
-        study: its name.
-        table: all rows.
-    """
+    """The rows of a study's table by method; it caches selections, since many claims select the same rows."""
 
     def __init__(self, study: str, table: pd.DataFrame) -> None:
         missing = {name: float("nan") for name in (Column.EXACT, Column.BOUND, Column.VALUE) if name not in table}
@@ -42,9 +37,9 @@ class Measured:
         return {method: rows[Column.LABEL].iloc[-1] for method, rows in self._of.items()}
 
     def select(self, check: Check, method: str) -> pd.DataFrame:
-        """The rows that a check is applied to for one method, with columns `exact` and `bound`.
+        """The rows of one method that a check applies to, with columns `exact` and `bound`.
 
-        Raises ClaimError for a column that the table has not."""
+        Raises ClaimError for a column that the table lacks."""
         key = f"{method} {check.where}"
         if key not in self._selected:
             rows = self._of.get(method, self._table.iloc[:0])
@@ -61,7 +56,7 @@ class Measured:
 
 
 class CheckedRows(NamedTuple):
-    """The rows of a study that a check is applied to. They do not depend on the error rate."""
+    """The rows of a study that a check applies to, whatever the error rate."""
 
     check: Check
     study: str
@@ -69,8 +64,7 @@ class CheckedRows(NamedTuple):
 
 
 def selections(claim: Claim, tables: Mapping[str, Measured], method: str) -> list[CheckedRows]:
-    """The rows, in the tables by study, to which the checks of a claim are applied for one method, which it need not
-    be about, check by check and study by study.
+    """The rows that a claim's checks apply to for one method, inside the claim or not, by check and study.
 
     Raises ClaimError for a table without a column that a check selects by, or measures growth along.
     """
@@ -84,10 +78,8 @@ def selections(claim: Claim, tables: Mapping[str, Measured], method: str) -> lis
 def control_selections(
     claim: Claim, control: NegativeControl, tables: Mapping[str, Measured], method: str
 ) -> list[CheckedRows]:
-    """The rows to which the checks are applied for a control of one method, see `selections`.
-
-    Only checks that have rows of the method itself take part.
-    """
+    """The rows that the checks apply to for a control of one method, see `selections`. Checks without rows of the
+    method itself are left out."""
     selections = []
     for check in claim.checks:
         claimed = pd.concat([tables[study].select(check, method) for study in check.studies])
@@ -103,10 +95,10 @@ def control_selections(
 
 
 def compare(selections: list[CheckedRows], level: Callable[[str], float]) -> list[Judgement]:
-    """The comparisons that the checks make of their rows; `level` is the error rate of a single one of a study.
+    """The comparisons of the checks; `level` gives the error rate of a single comparison of a study.
 
-    A number that is held against a bound is on one side of it, so only one end of its interval can make the verdict
-    wrong: either end may miss with the probability `level`.
+    A number lies on one side of its bound, so that only one end of its interval can make the verdict wrong: either end
+    may miss with probability `level`.
     """
     return [
         Judgement(study, check.criterion, comparison)
@@ -119,17 +111,16 @@ def compare(selections: list[CheckedRows], level: Callable[[str], float]) -> lis
 
 
 def decide(comparisons: Iterable[Comparison]) -> Verdict:
-    """The verdict of several comparisons together: it holds where each does, and fails where one does."""
+    """The joint verdict of several comparisons: it holds if all hold, and fails if one fails."""
     return max((comparison.verdict for comparison in comparisons), key=SEVERITY.index, default="holds")
 
 
 def weigh(verdict: Verdict, control: str, near_miss: str = "", stand_in: bool = False) -> Verdict:
-    """The verdict on a method, given those on its negative control and its near miss ("" where it has none).
+    """The verdict on a method, given the verdicts on its negative control and its near miss ("" if missing).
 
-    A claim that holds says something only where the control fails the same checks. Where the control passes them, too,
-    the claim is vacuous; where the control is inconclusive, so is the claim. Where the near miss does not fail them,
-    the claim is not sharp. Controls change no other verdict.
-    What fails on a stand-in for the setting that the claim speaks of does not transfer to it.
+    A claim that holds is informative only if the control fails the same checks. If the control passes them, the claim
+    is vacuous; if the control is inconclusive, so is the claim. If the near miss does not fail, the claim is not sharp.
+    Controls change no other verdict. A failure on a stand-in for the claim's setting does not transfer.
     """
     if stand_in and verdict == "fails":
         return "does not transfer"

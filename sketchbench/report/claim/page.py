@@ -17,23 +17,23 @@ TITLE = "Claims and verdicts"
 MARKS = {"holds": "✓", "holds, not sharp": "≤", "fails": "✗", "inconclusive": "~", "vacuous": "○"}
 MARKS |= {"does not transfer": "↛", "void": "⊘", "not run": "–"}
 ROLES = {
-    "printed": "as the paper has it",
-    "corrected": "what is true instead, or where it is",
+    "printed": "as printed in the paper",
+    "corrected": "the true statement instead, or its true conditions",
     "ours": "beyond the papers",
     "control": "claimed by no paper, measured for comparison",
-    "contract": "what every sketch must keep, or its other verdicts are void",
+    "contract": "required of every method, or its other verdicts are void",
 }
 PREDICTED = ("as predicted", "otherwise", "nothing predicted", "not run")
 ONLY = "its only comparison"  # the case of a claim that compares one number
 SHAKY = 0.01  # the chance of another verdict above which a verdict is listed
 PAPERS_ROLES = ("printed", "corrected")
 SITE = """\
-The evidence of each verdict, with pictures, reasons and commands, stands on the site that `make site` builds in
-reports/site; `sketchbench show CLAIM` shows it in the terminal, and all numbers are in claims.csv. How verdicts are
-made is told in docs/verdicts.md."""
+The evidence of each verdict, with pictures, reasons and commands, is on the site that `make site` builds in
+reports/site. `sketchbench show CLAIM` prints it in the terminal, and claims.csv has all numbers. docs/verdicts.md
+explains how verdicts are made."""
 
 # At the quick scale; simulated in tests/measure/test_dependence.py, and see the reasons of the claims.
-POWER = "What is broken in fewer than one operator in a thousand, or correlated by less than 0.12, may go unnoticed."
+POWER = "Faults in fewer than one operator in a thousand, and correlations below 0.12, may go unnoticed."
 
 
 def render(
@@ -43,8 +43,8 @@ def render(
     levels: ErrorLevels,
     errata: Sequence[Erratum] = (),
 ) -> str:
-    """The page: counts of the verdicts, and the levels, of `evaluate`, predictions, errata, and the studies and methods
-    that were left out. Facts of the run are scale, seed, kernels, and (study, name, reason) of everything `skipped`.
+    """The page: counts of the verdicts, error rates (`levels` of `evaluate`), predictions, errata, and the studies and
+    methods left out. `facts` of the run are scale, seed, kernels, and (study, name, reason) of everything `skipped`.
     """
     blocks = [
         f"# {TITLE}",
@@ -73,13 +73,13 @@ def _bullets(lines: Sequence[str]) -> str:
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table of plain texts, in which `|` is escaped."""
+    """A table of plain strings, with `|` escaped."""
     texts = [columns, ["---"] * len(columns), *rows]
     return "\n".join("| " + " | ".join(text.replace("|", "\\|") for text in row) + " |" for row in texts)
 
 
 def _papers(verdicts: pd.DataFrame) -> list[str]:
-    """Is the paper right? The verdicts on what it says, counted by paper and role."""
+    """Is the paper right? The verdicts on the papers' statements, counted by paper and role."""
     said = verdicts[verdicts["role"].isin(PAPERS_ROLES)]
     rows = []
     for (paper, role), group in said.groupby(["paper", "role"], sort=True):
@@ -88,8 +88,8 @@ def _papers(verdicts: pd.DataFrame) -> list[str]:
         rows.append([str(paper), str(role), str(group["claim"].nunique()), *numbers])
     rows.sort(key=lambda cells: (cells[0], PAPERS_ROLES.index(cells[1])))
     text = (
-        "Verdicts on what the papers say, one for each claim and method: as printed, and corrected. Those on times "
-        "differ from machine to machine, and stand in times.csv beside this file after a run."
+        "Verdicts on the papers' statements, one for each claim and method: as printed, and corrected. Verdicts on "
+        "times depend on the machine; a run writes them to times.csv beside this file."
     )
     columns = ["paper", "words", "claims", *(f"{mark} {name}" for name, mark in MARKS.items())]
     return ["## Is the paper right?", text, _table(columns, rows)]
@@ -105,21 +105,20 @@ def _own(verdicts: pd.DataFrame, facts: Mapping[str, Any]) -> list[str]:
         f"{label}: {verdict}: {', '.join(found['claim'].unique())}"
         for (label, verdict), found in rows.groupby([Column.LABEL, "verdict"], sort=True)
     ]
-    return ["## What is said of your own methods?", _bullets(lines)] if lines else []
+    return ["## Verdicts on your own methods", _bullets(lines)] if lines else []
 
 
 def _predictions(verdicts: pd.DataFrame) -> list[str]:
-    """What was predicted? Counts of verdicts by role, and then those that were predicted otherwise."""
+    """Was it predicted? Counts of verdicts by role, and then the verdicts that were predicted otherwise."""
     rows = []
     for role in ROLES:
         group = verdicts[verdicts["role"] == role]
         counts = predicted(group).value_counts()
         rows.append([role, *(str(counts.get(name, 0)) for name in PREDICTED)])
     text = (
-        "A prediction is the verdict that the file of a claim named before the first run, and for a method that came "
-        "later before that one's first run. Nobody edits it after a run. What was to hold, and holds without being "
-        "sharp, is counted as otherwise. Whether verdicts are as published is another question, which `sketchbench "
-        "check` answers."
+        "A claim's file names the predicted verdict before the first run, or before the first run of a method that "
+        "came later. Nobody edits a prediction after a run. A verdict that was predicted to hold, and holds without "
+        "being sharp, counts as otherwise. `sketchbench check` compares the verdicts with the published verdicts."
     )
     blocks = ["## Was it predicted?", text, _table(["role", *PREDICTED], rows)]
     other = verdicts[predicted(verdicts) == "otherwise"]
@@ -131,20 +130,20 @@ def _predictions(verdicts: pd.DataFrame) -> list[str]:
 
 
 def predicted(verdicts: pd.DataFrame) -> "pd.Series[str]":
-    """For each verdict whether it is as it was predicted: an entry of `PREDICTED`."""
+    """The entry of `PREDICTED` for each verdict: whether it is as predicted."""
     told = verdicts["predicted"]
     names = (told == verdicts["verdict"]).map({True: "as predicted", False: "otherwise"})
     return names.mask(told.isin([NOTHING, ANY]), "nothing predicted").mask(verdicts["verdict"] == "not run", "not run")
 
 
 def counted_predictions(verdicts: pd.DataFrame) -> list[str]:
-    """How many verdicts are as they were predicted, otherwise, ..., in words."""
+    """The counts of verdicts as predicted, otherwise, and so on, in words."""
     counts = predicted(verdicts).value_counts()
     return [f"{counts[name]} {name}" for name in PREDICTED if name in counts]
 
 
 def number(value: float, digits: int = 4) -> str:
-    """A number with this many significant digits, infinity as its sign, and `none` for a missing one."""
+    """The number with this many significant digits; infinity as its sign, `none` if it is missing."""
     return "none" if pd.isna(value) else f"{value:.{digits}g}".replace("inf", "∞")
 
 
@@ -155,13 +154,13 @@ def numbers(row: Mapping[Any, Any]) -> str:
 
 
 def measured(row: Mapping[Any, Any], kind: str) -> str:
-    """What a control of a verdict measured, and the value that it was held against; "" where there are no numbers."""
+    """The measured number of a control and its bound; "" without numbers."""
     ends = (row[f"{kind}_statistic"], row[f"{kind}_bound"])
     return " of ".join(number(value) for value in ends if not pd.isna(value))
 
 
 def _not_run(verdicts: pd.DataFrame) -> list[str]:
-    """The claims that were not run, in a line for each reason."""
+    """The claims that were not run, by reason."""
     rows = verdicts[verdicts["verdict"] == "not run"]
     reasons = rows[Column.CASE].fillna("").replace("", "its studies have no tables yet")
     lines = [f"{reason}: {', '.join(found['claim'].unique())}" for reason, found in rows.groupby(reasons, sort=False)]
@@ -169,12 +168,12 @@ def _not_run(verdicts: pd.DataFrame) -> list[str]:
 
 
 def _older(verdicts: pd.DataFrame, facts: Mapping[str, Any]) -> list[str]:
-    """The verdicts that are not of the code of this run; no blocks where all are."""
+    """The verdicts of other code than this run's; no blocks if there are none."""
     older = facts.get("older", {})
     if not older:
         return []
     counted = ", ".join(summary(verdicts)) or "none"
-    text = f"Of {len(verdicts)} verdicts: {counted}. They stay until their studies are run again:"
+    text = f"Of {len(verdicts)} verdicts: {counted}. They stay until their studies run again:"
     return ["## Is everything of this code?", text, _bullets(describe_states(older))]
 
 
@@ -185,20 +184,21 @@ def _contract(verdicts: pd.DataFrame, facts: Mapping[str, Any]) -> list[str]:
     heading, kinds = "## Is the contract kept?", facts.get("kinds", {})
     measured = gate.measured_methods(verdicts.to_dict("records"), kinds)
     if not measured:
-        text = "It was not measured in this run. What the verdicts rest on, such as independent operators, is assumed."
+        text = "This run did not measure it. The verdicts assume the contract, such as independent operators."
         return [heading, text]
-    lines, without = gate.breaches(verdicts), gate.unmeasured_methods(verdicts, kinds)
-    text = f"It was measured of {len(measured)} methods (claims C1 and following). {POWER}"
+    broken, without = gate.broken_contracts(verdicts), gate.unmeasured_methods(verdicts, kinds)
+    text = f"It was measured for {len(measured)} methods (claims C1 and following). {POWER}"
     if without:
-        text += f" It was not measured of {', '.join(without)}."
-    if not lines:
-        return [heading, f"{text} None breaks it."]
-    text += " These break it, and have no other verdicts:"
+        text += f" It was not measured for {', '.join(without)}."
+    if not broken:
+        return [heading, f"{text} No method breaks it."]
+    text += " These methods break it, and have no other verdicts:"
+    lines = [f"{one[Column.LABEL]} ({one[Column.METHOD]}): {one['claim']}, {one[Column.CASE]}" for one in broken]
     return [heading, text, _bullets(lines)]
 
 
 def _uncontrolled(claims: list[Claim], verdicts: pd.DataFrame) -> list[str]:
-    """The claims without a negative control yet, for all methods or for some; no blocks where all have one."""
+    """The claims without a negative control, for some or all methods; no blocks if all have one."""
     names = [claim.id for claim in claims if claim.role != "control" and not claim.controls]
     judged = verdicts[verdicts["verdict"].isin(["holds", "holds, not sharp", "inconclusive"])]
     own = dict(iter(judged[[Column.METHOD, Column.LABEL, "role"]].groupby(judged["claim"])))
@@ -212,47 +212,47 @@ def _uncontrolled(claims: list[Claim], verdicts: pd.DataFrame) -> list[str]:
             names.append(f"{claim.id} ({', '.join(without)})")
     if not names:
         return []
-    text = f"{len(names)} claims. Where one of these holds, it may be vacuous: {'; '.join(names)}."
+    text = f"{len(names)} claims. If such a claim holds, it may be vacuous: {'; '.join(names)}."
     return ["## Without a negative control yet", text]
 
 
 def _near_misses(verdicts: pd.DataFrame) -> list[str]:
-    """How many bounds that hold would not for a near miss; and what the near misses measured, claim by claim."""
+    """Count the holding bounds whose near miss is rejected, and list near-miss results by claim."""
     holding = verdicts[verdicts["verdict"].str.startswith("holds") & verdicts["near_miss"].fillna("").ne("")]
     found = holding[holding["near_miss"] != IMPOSSIBLE]
     if found.empty:
         return []
     sharp = int((found["verdict"] == "holds").sum())
     text = (
-        f"Of {len(holding)} verdicts that hold, the near miss is rejected for {sharp}, and not for "
-        f"{len(found) - sharp}, which are not sharp; for {len(holding) - len(found)} the file of the claim says why "
-        "there is none. Equalities need none: what is off by a factor fails them on either side."
+        f"Of {len(holding)} verdicts that hold, {sharp} reject their near miss, and {len(found) - sharp} do not: these "
+        f"verdicts are not sharp. For {len(holding) - len(found)} the claim's file says why there is no near miss. "
+        "Equalities need no near miss, because a constant factor in either direction breaks an equality."
     )
     rows = []
     for (claim, miss, verdict), group in found.groupby(["claim", "near_miss", "near_miss_verdict"], sort=False):
         spans = [("near_miss_statistic",) * 2, ("near_miss_bound",) * 2, ("tightness", "loosest")]
         cells = [" to ".join(dict.fromkeys([number(group[a].min(), 3), number(group[b].max(), 3)])) for a, b in spans]
         rows.append([str(claim), str(miss), str(len(group)), f"{MARKS[str(verdict)]} {verdict}", *cells])
-    columns = ["claim", "near miss", "verdicts", "its checks", "it measured", "held against", "tightness of the claim"]
+    columns = ["claim", "near miss", "verdicts", "its checks", "measured", "bound", "tightness of the claim"]
     return ["## Near misses", text, _table(columns, rows)]
 
 
 def _facts(facts: Mapping[str, Any], levels: ErrorLevels) -> str:
-    """What the run was, and the error rate of each comparison."""
+    """The run's settings, and the error rate of each comparison."""
     few, others = levels.few_trials, levels.others
     shared = f"{others.comparisons:,} comparisons get {others.level:.2g} each"
     if few.comparisons:
         shared = f"{few.comparisons:,} comparisons of trainings and attacks get {few.level:.2g} each, {shared}"
     return (
         f"Scale `{facts['scale']}`, seed {facts['seed']}, {facts['kernels']} kernels. The verdicts share an error rate "
-        f"of {levels.total:g}, by weights that conf/{FILE} stated before the run: {shared}. What is said of negative "
-        "controls and of near misses has twice the same rate for itself. So the probability that anything said of a "
+        f"of {levels.total:g}, by weights that conf/{FILE} stated before the run: {shared}. Verdicts on negative "
+        "controls and on near misses each have the same rate for themselves. So the probability that any verdict on a "
         f"claim, a control or a near miss is wrong is at most {3 * levels.total:g}."
     )
 
 
 def _reruns(verdicts: pd.DataFrame) -> list[str]:
-    """The claims with verdicts that new trials may change, as counts of few trials decide them."""
+    """The claims with verdicts that new trials may change, since counts of few trials decide them."""
     counted = verdicts[verdicts["flips"].notna()]
     shaky = counted[counted["flips"] > SHAKY]
     if shaky.empty:
@@ -262,35 +262,35 @@ def _reruns(verdicts: pd.DataFrame) -> list[str]:
         for claim, rows in shaky.groupby("claim", sort=False)
     ]
     text = (
-        f"Counts decide {len(counted)} verdicts. If the shares that were measured are the true ones, a rerun with "
-        f"another seed decides {len(shaky)} of them otherwise, mostly not at all, with a chance of more than "
-        f"{SHAKY:.0%} each (column `flips`). By claim:"
+        f"Counts decide {len(counted)} verdicts. If the measured shares are the true shares, a rerun with another seed "
+        f"changes each of {len(shaky)} verdicts, mostly to an undecided one, with a chance of more than {SHAKY:.0%} "
+        "(column `flips`). By claim:"
     )
     return ["## What another seed may change", text, _bullets(lines)]
 
 
 def _counted(verdicts: pd.DataFrame) -> str:
-    """Verdicts counted."""
+    """The counts of verdicts, in words."""
     counts = verdicts["verdict"].value_counts()
     return ", ".join(f"{MARKS[verdict]} {verdict} {counts[verdict]}" for verdict in MARKS if verdict in counts)
 
 
 def _errata(errata: Sequence[Erratum], verdicts: pd.DataFrame) -> list[str]:
-    """A line for each erratum: the printed number and the true one, with the verdicts of the claims that measure it."""
+    """A line for each erratum: the printed and the true number, and the verdicts of the claims that measure it."""
     if not errata:
         return []
     touching = sum(erratum.touches.result for erratum in errata)
     text = (
-        f"{len(errata)} statements that are not so as printed; a result of the paper rests on {touching}. What matters "
-        "most comes first. Their reasons and counterexamples are on the site."
+        f"{len(errata)} statements are not true as printed; a result of the paper depends on {touching} of them. The "
+        "most important come first. The site has their reasons and counterexamples."
     )
     rows = []
     for erratum in errata:
         judged = {claim: verdicts[verdicts["claim"] == claim] for claim in erratum.claims}
         counted = "; ".join(f"{name}: {_counted(own) or 'not run'}" for name, own in judged.items())
-        numbers = ""  # of the print, and the one that is so
+        numbers = ""  # the printed and the true number
         if case := erratum.counterexample:
             printed, measured = (number(value, 6) for value in (case.printed, case.measured))
             numbers = f"{case.relation} {printed}, but {measured}"
         rows.append([f"{erratum.paper}, {erratum.place}", erratum.kind, numbers, counted or "no claim measures it"])
-    return ["## Errata", text, _table(["place", "kind", "printed, and what is so", "claims"], rows)]
+    return ["## Errata", text, _table(["place", "kind", "printed, and true value", "claims"], rows)]

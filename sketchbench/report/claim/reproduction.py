@@ -1,7 +1,7 @@
-"""Whether verdicts are those that were published: a word for each claim and method, by verdict and interval.
+"""Compare verdicts with the published verdicts: a word for each claim and method, by verdict and interval.
 
-All intervals of a run hold at once, and so do all of the published ones. So where two intervals of one quantity have
-nothing in common, something else was measured, unless one of the runs is among the few (1e-3) that miss a true value.
+All intervals of a run hold at once, as do all published intervals. So two disjoint intervals of one quantity measure
+different things, unless one of the runs is among the few (1e-3) that miss a true value.
 """
 
 import math
@@ -18,38 +18,37 @@ from sketchbench.report.claim.claims import ANY
 
 Word = Literal["reproduced", "weaker", "stronger", "differs", "not run"]
 WORDS: tuple[Word, ...] = get_args(Word)
-RESOLUTION = 1e-5  # relative: one step of the last of the 6 digits that claims.csv keeps
+RESOLUTION = 1e-5  # relative: one step of the last of the 6 digits in claims.csv
 SHARES = ("probability", "always")  # the criteria whose statistic is a count out of the trials
-BY_SLACK = ("upper_bound", "probability")  # of what holds, the case with the largest interval by its bound decides
-ANOTHER = "a number without randomness that is another one"
-DISJOINT = "from intervals that have nothing in common"
-LISTED = 3  # findings of a word in the last line of a run; more of them are only counted
+BY_SLACK = ("upper_bound", "probability")  # if all cases hold, the largest interval relative to its bound decides
+ANOTHER = "another number, although it has no randomness"
+DISJOINT = "from disjoint intervals"
+LISTED = 3  # verdicts of a word in the last line of a run; further verdicts are only counted
 Row = Mapping[Any, Any]
 
 
 class Compared(NamedTuple):
-    """A verdict beside the published one: the claim, the method, the word for both; where it is not reproduced, what
-    is otherwise, and the numbers of both."""
+    """A verdict beside the published verdict."""
 
     claim: str
     method: str
     word: Word
-    what: str = ""
-    numbers: str = ""
+    difference: str = ""  # in words, if the verdict is not reproduced
+    numbers: str = ""  # of both verdicts
 
     @property
     def name(self) -> str:
         return f"{self.claim} {self.method or 'all methods'}"
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.word}: {self.what}{f': {self.numbers}' if self.numbers else ''}"
+        return f"{self.name}: {self.word}: {self.difference}{f': {self.numbers}' if self.numbers else ''}"
 
 
 def compare(published: pd.DataFrame, found: pd.DataFrame) -> list[Compared]:
-    """The verdicts of a run beside the published ones, in the order of the run. Verdicts on times are left out; those
-    of a claim that one of the two has not run are one entry for each method, `not run`.
+    """The verdicts of a run beside the published verdicts, in the order of the run, without verdicts on times. A claim
+    that one of the two has not run is one entry for each method, `not run`.
 
-    Both are tables as `check.read_verdicts` gives them; of the published one the column `predicted` is not needed.
+    Both tables are from `check.read_verdicts`; the published table may lack the column `predicted`.
     """
     was, now = _by_key(published), _by_key(found)
     timed = {row["claim"] for row in now.values() if row["predicted"] == ANY}
@@ -72,9 +71,9 @@ def _by_key(verdicts: pd.DataFrame) -> dict[tuple[str, str], Row]:
 
 
 def _word(was: Row | None, now: Row | None) -> tuple[Word, str, str]:
-    """The word for two verdicts on the same claim and method, what is otherwise, and the numbers."""
+    """The word for two verdicts on the same claim and method, their difference, and their numbers."""
     if was is None or now is None:
-        return "differs", "it is not published" if was is None else "it is published, and not there", ""
+        return "differs", "it is not published" if was is None else "it is published, but missing here", ""
     before, after = was["verdict"], now["verdict"]
     apart = _apart(was, now)
     if before == after:
@@ -84,7 +83,7 @@ def _word(was: Row | None, now: Row | None) -> tuple[Word, str, str]:
 
 
 def _of_verdicts(was: str, now: str) -> Word:
-    """The word for two verdicts that are not the same."""
+    """The word for two different verdicts."""
     if gate.VOID in (was, now):
         return "differs"
     if now == "inconclusive" or (was, now) == ("holds", "holds, not sharp"):
@@ -95,28 +94,25 @@ def _of_verdicts(was: str, now: str) -> Word:
 
 
 def _apart(was: Row, now: Row) -> str:
-    """Why the numbers of two rows can't be those of one quantity, in words; "" where they can."""
+    """Why the numbers of two rows can't belong to one quantity, in words; "" if they can."""
     if _decided_by(was) != _decided_by(now):
         return _apart_elsewhere(was, now)
     unit = max(1.0, abs(was[Column.BOUND]))
     if not _close(was[Column.BOUND], now[Column.BOUND]):
-        # of an inconclusive verdict another comparison decides, perhaps of another quantity in the same case
-        return "" if _undecided_once(was, now) else "against another bound"
+        # another comparison decides an inconclusive verdict, perhaps of another quantity in the same case
+        undecided_once = (was["verdict"] == "inconclusive") != (now["verdict"] == "inconclusive")
+        return "" if undecided_once else "against another bound"
     if was[Column.TRIALS] == now[Column.TRIALS] == 0:
         return "" if _close(was["statistic"], now["statistic"], unit) else ANOTHER
     return DISJOINT if _disjoint([was["low"], was["high"]], [now["low"], now["high"]], unit) else ""
 
 
-def _undecided_once(was: Row, now: Row) -> bool:
-    return (was["verdict"] == "inconclusive") != (now["verdict"] == "inconclusive")
-
-
 def _apart_elsewhere(was: Row, now: Row) -> str:
-    """The same where another case decides, whose numbers are of another quantity.
+    """As `_apart`, if another case decides, with numbers of another quantity.
 
-    What is computed has the same least slack in any case. Where both verdicts hold up to a bound, the case with the
-    largest interval by its bound decides; if two of these have nothing in common, those of one case have not, either.
-    Else nothing is said of the numbers.
+    Computed numbers have the same least slack in every case. If both verdicts hold up to a bound, the case with the
+    largest interval relative to its bound decides. If two such intervals are disjoint, so are the intervals of a single
+    case. Otherwise the numbers say nothing.
     """
     if was[Column.TRIALS] == now[Column.TRIALS] == 0:
         return "" if _close(was["slack"], now["slack"]) else ANOTHER
@@ -128,36 +124,34 @@ def _apart_elsewhere(was: Row, now: Row) -> str:
 
 
 def _decided_by(row: Row) -> tuple[str, ...]:
-    """The comparison that decides a verdict, without the number that a case may end with."""
+    """The comparison that decides a verdict, without a number at the end of the case."""
     return row["study"], row["criterion"], re.sub(r"(, )?largest .*", "", row[Column.CASE])
 
 
 def _close(one: float, other: float, unit: float = 1.0) -> bool:
-    """Whether numbers that a file has with 6 digits are the same but for rounding; `unit` is the size of the terms."""
+    """Whether two numbers of 6 digits are equal up to rounding; `unit` is the size of the terms."""
     if not (math.isfinite(one) and math.isfinite(other)):
         return one == other or (math.isnan(one) and math.isnan(other))
     return abs(one - other) <= RESOLUTION * max(abs(one), abs(other)) + ROUNDING * unit
 
 
 def _disjoint(one: Sequence[float], other: Sequence[float], unit: float = 1.0) -> bool:
-    """Whether two intervals, each of a low and a high end, have nothing in common but for rounding."""
+    """Whether two intervals, each with a low and a high end, are disjoint beyond rounding."""
     pairs = ((one[1], other[0]), (other[1], one[0]))
     return any(high < low and not _close(high, low, unit) for high, low in pairs)
 
 
 def _numbers(was: Row, now: Row) -> str:
-    """What was measured, and what is published: counts of trials, or numbers in their intervals."""
+    """The measured and the published numbers: counts of trials, or statistics in their intervals."""
     if not (now["criterion"] == was["criterion"] and now["criterion"] in SHARES):
         return f"{page.numbers(now)} (published: {page.numbers(was)})"
-    counts, trials = zip(
-        *((row["statistic"] * row[Column.TRIALS], row[Column.TRIALS]) for row in (was, now)), strict=True
-    )
-    told = f"{counts[0]:.0f}" if trials[0] == trials[1] else f"{counts[0]:.0f} of {trials[0]:.0f}"
-    return f"{counts[1]:.0f} of {trials[1]:.0f} trials (published: {told})"
+    before, after = (f"{row['statistic'] * row[Column.TRIALS]:.0f}" for row in (was, now))
+    of = "" if was[Column.TRIALS] == now[Column.TRIALS] else f" of {was[Column.TRIALS]:.0f}"
+    return f"{after} of {now[Column.TRIALS]:.0f} trials (published: {before}{of})"
 
 
 def last_line(compared: Sequence[Compared]) -> str:
-    """How many verdicts are reproduced, of those that both runs have, and which are not: `reproduced: 952 of 953
+    """The number of reproduced verdicts, of the verdicts that both runs have, and the others: `reproduced: 952 of 953
     verdicts; weaker: F6 PowerSGD, 22 of 24 trials (published: 24)`."""
     of = {word: [one for one in compared if one.word == word] for word in WORDS}
     judged = len(compared) - len(of["not run"])
@@ -169,4 +163,4 @@ def last_line(compared: Sequence[Compared]) -> str:
 def _listed(some: Sequence[Compared]) -> str:
     if len(some) > LISTED:
         return f"{len(some)} ({', '.join(one.name for one in some[:LISTED])}, ...)"
-    return ", and ".join(f"{one.name}, {one.numbers or one.what}" for one in some)
+    return ", and ".join(f"{one.name}, {one.numbers or one.difference}" for one in some)

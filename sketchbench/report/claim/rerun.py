@@ -1,4 +1,4 @@
-"""The chance that a rerun with new trials gives a method another verdict, as far as counts decide it."""
+"""The chance that a rerun with new trials changes a method's verdict, if counts decide it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -11,10 +11,10 @@ from sketchbench.report.claim.judging import Judgement, decide
 def chance_of_another(
     verdict: Verdict, judgements: Sequence[Judgement], controls: Mapping[str, Sequence[Judgement]]
 ) -> float:
-    """The chance of another verdict, if new trials were independent of each other; NaN where no count decides.
+    """The chance of another verdict, for independent new trials; NaN if no count decides.
 
-    A claim that holds needs all of its comparisons, and a control that is still rejected. A claim that fails needs one
-    of those that fail. An inconclusive claim needs one that stays so.
+    A claim keeps holding if all of its comparisons hold and its controls are still rejected. A claim keeps failing, or
+    stays inconclusive, if one of its comparisons does.
     """
     own = [one.comparison.flips for one in judgements if one.comparison.verdict == verdict]
     if verdict != "holds":
@@ -28,11 +28,11 @@ def chance_of_another(
 
 
 def _all(chances: Iterable[float]) -> float:
-    """The chance that all change; NaN for one without a chance, which stays as it is."""
+    """The chance that all change; NaN if one has no chance, and so stays."""
     return float(np.prod(list(chances) or [np.nan]))
 
 
 def _any(chances: Sequence[float]) -> float:
-    """The chance that any changes, among those that have a chance; NaN for none."""
+    """The chance that any changes, among the known chances; NaN if none is known."""
     known = [chance for chance in chances if not np.isnan(chance)]
     return float(1 - np.prod([1 - chance for chance in known])) if known else np.nan

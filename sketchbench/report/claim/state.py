@@ -1,4 +1,4 @@
-"""Whether verdicts are of the code of the plan, and the commits behind them."""
+"""The code behind verdicts: whether it is the plan's, and its commits."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,14 +11,14 @@ from sketchbench.report.standing import STATES, States
 from sketchbench.report.table import origin
 
 CODE = "code"  # the column of a table of verdicts that this module adds
-MANY = 6  # methods; more of them are counted
+MANY = 6  # methods; longer lists are counted
 Pair = tuple[str, str]  # a study and a method
 
 
 def with_code(verdicts: pd.DataFrame, claims: Sequence[Claim], older: States) -> pd.DataFrame:
-    """A table of verdicts on these claims with the column `code`: why rows that a verdict or its negative control rests
-    on are not of the plan; "" where all are, and for verdicts that are not run. `older` has, by study and state, the
-    methods that are not of the plan (see `Plan.older`)."""
+    """The verdicts with the column `code`: the states of the rows behind a verdict that are not of the plan; "" if all
+    are, and for claims that are not run. `older` has the methods that are not of the plan, by study and state (see
+    `Plan.older`)."""
     by_id = {claim.id: claim for claim in claims}
     states = {(study, method): state for study, own in older.items() for state, some in own.items() for method in some}
 
@@ -33,7 +33,7 @@ def with_code(verdicts: pd.DataFrame, claims: Sequence[Claim], older: States) ->
 
 
 def pairs_behind(claim: Claim, method: str) -> Iterator[Pair]:
-    """The studies and methods whose rows a verdict rests on; some of them may have no rows."""
+    """The studies and methods whose rows decide a verdict; some may have no rows."""
     for check in claim.checks:
         yield from ((study, method) for study in check.studies)
         for control in claim.controls_of(method).values():
@@ -42,9 +42,9 @@ def pairs_behind(claim: Claim, method: str) -> Iterator[Pair]:
 
 
 def commits_behind(claim: Claim, method: str, tables: Path) -> set[str]:
-    """The commits of the code that made the rows behind a verdict, as far as the tables in a folder have an origin.
+    """The commits of the code behind a verdict's rows, as far as the tables in a directory have an origin.
 
-    Raises SealError where an origin is damaged.
+    Raises SealError for a damaged origin.
     """
     return {
         commit
@@ -55,19 +55,19 @@ def commits_behind(claim: Claim, method: str, tables: Path) -> set[str]:
 
 
 def summary(verdicts: pd.DataFrame) -> list[str]:
-    """How many verdicts are of each state, in words: `12 of older code`."""
+    """The number of verdicts of each state, in words: `12 of older code`."""
     counts = verdicts[CODE].fillna("").value_counts()
     return [f"{count} of {state}" for state, count in sorted(counts.items()) if state]
 
 
 def not_of_this_plan(verdicts: pd.DataFrame) -> list[str]:
-    """A line for each claim that has verdicts which are not of the plan."""
+    """A line for each claim with verdicts that are not of the plan."""
     groups = verdicts.groupby("claim", sort=False)
     return [f"{claim}: {', '.join(states)}" for claim, rows in groups if (states := summary(rows))]
 
 
 def describe_states(older: States) -> list[str]:
-    """A line for each study and state, with the methods, or with their number where there are many."""
+    """A line for each study and state, with the methods, or with their number if there are many."""
     return [
         f"{study}: {state}: {', '.join(listed) if len(listed) <= MANY else f'{len(listed)} methods'}"
         for study, states in sorted(older.items())

@@ -1,4 +1,4 @@
-"""The reports of a scale, and its verdicts with a value in every cell that is read."""
+"""The reports of a scale, and its verdicts with a value in every cell."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -20,17 +20,17 @@ NUMBERS = (
 )
 
 
-class Scale(NamedTuple):
+class ReportedScale(NamedTuple):
     """A scale, and the folder of its reports: claims.csv, printed.csv, frontier.csv, tables/ and figures/, or some."""
 
     name: str
     reports: Path
 
 
-def read_outcomes(scale: Scale) -> pd.DataFrame:
-    """The verdicts of a scale: texts without a value are "", numbers without one NaN. No rows where there is no file.
+def read_outcomes(scale: ReportedScale) -> pd.DataFrame:
+    """The verdicts of a scale, without rows if there is no file; a missing string is "", a missing number NaN.
 
-    Raises SealError or TableError, in one line, where they are not whole.
+    Raises SealError or TableError, in one line, if the report is damaged.
     """
     path = scale.reports / "claims.csv"
     frame = read_verdicts(path, scale.name) if path.is_file() else pd.DataFrame({"claim": []})

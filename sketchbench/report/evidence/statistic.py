@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from sketchbench.report.claim.claims import Check
 from sketchbench.run.config.schema import load
 
-# By criterion: the statistic of a quantity in words, and the condition under which the check holds.
+# By criterion: the statistic of a quantity in words, and the condition for the check to hold.
 WORDS = {
     "equality": (
         "mean over the trials",
@@ -21,11 +21,11 @@ WORDS = {
     "computed": ("number, computed without trials", "the number is at most the bound"),
     "audit": ("ε that the attack proves", "the ε is at most the accounted ε, and close to it"),
 }
-COUNTED = ("trials", "operators")  # units of events that happen in a trial, or do not
+COUNTED = ("trials", "operators")  # units of events, which may happen in a trial
 
 
 class Quantity(NamedTuple):
-    """The meaning of a quantity, and its unit ("" where it has none)."""
+    """The meaning of a quantity, and its unit ("" for none)."""
 
     meaning: str
     unit: str
@@ -39,18 +39,18 @@ def read_quantities() -> dict[str, Quantity]:
 
 
 def quantity(name: str) -> Quantity:
-    """The meaning and unit of a quantity; without an entry in quantities.yaml, its name is its meaning."""
+    """The meaning and unit of a quantity; its name is its meaning if quantities.yaml has no entry."""
     return read_quantities().get(name, Quantity(name.replace("_", " "), ""))
 
 
 def quantities(check: Check) -> list[str]:
-    """The names of the quantities that a check selects; none where the check selects by other columns only."""
+    """The names of the quantities that a check selects; none if it selects by other columns only."""
     chosen: Any = check.where.get("quantity", [])
     return [chosen] if isinstance(chosen, str) else list(chosen)
 
 
 def name_of(check: Check) -> str:
-    """The statistic of a check in a few words, with its unit, as the label of an axis."""
+    """The label of an axis: a check's statistic in a few words, with its unit."""
     what, _ = WORDS[check.criterion]
     selected = [quantity(name) for name in quantities(check)]
     if not selected:
@@ -60,14 +60,14 @@ def name_of(check: Check) -> str:
         return meanings
     if check.criterion in ("probability", "always"):
         counted = all(each.unit in COUNTED for each in selected)
-        return f"{what}: {meanings}" if counted else f"{what}, where too much is: {meanings}"
+        return f"{what}: {meanings}" if counted else f"{what} of: {meanings}"
     over = f" over {check.settings.over}" if check.criterion == "growth" else ""
     units = ", ".join(dict.fromkeys(each.unit for each in selected if each.unit and each.unit != "trials"))
     return f"{what}{over}: {meanings}{f' [{units}]' if units and not over else ''}"
 
 
 def axis_name(checks: Sequence[Check]) -> str:
-    """The statistics of several checks of one criterion, as one label; words that all share stand there once."""
+    """One label for the statistics of several checks of one criterion, without repeated words."""
     names = list(dict.fromkeys(map(name_of, checks)))
     heads = {name.partition(": ")[0] for name in names}
     if len(heads) > 1:

@@ -1,4 +1,4 @@
-"""A frontier on data and network of one's own, beside the findings of the project's frontier."""
+"""A frontier on a user's data and network, beside the findings of the project's frontier."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from sketchbench.report.claim.claims import Claim, read_claims
-from sketchbench.report.evidence.outcomes import Scale, read_outcomes
+from sketchbench.report.evidence.outcomes import ReportedScale, read_outcomes
 from sketchbench.report.frontier import TRAINING
 from sketchbench.report.table.reading import read_table
 from sketchbench.run.config.chapters import files
@@ -20,9 +20,9 @@ def findings(conf: Path) -> list[Claim]:
     return [one for one in claims if one.studies == [TRAINING] and one.place == PLACE]
 
 
-def beside(scale: Scale, ours: Scale, conf: Path) -> pd.DataFrame:
-    """A row for each finding and method: `claim`, `statement`, `label`, the verdict `here` with its `statistic`, `low`,
-    `high`, `bound`, and the `there` of the project's reports; "not run" where there is none."""
+def beside(scale: ReportedScale, ours: ReportedScale, conf: Path) -> pd.DataFrame:
+    """A row for each finding and method: `claim`, `statement`, `label`, the verdict `here` ("not run" if missing) with
+    its `statistic`, `low`, `high`, `bound`, and the verdict `there`, in the project's reports."""
     here, there = read_outcomes(scale), read_outcomes(ours)
     keys = ["claim", "method"]
     statements = pd.DataFrame([{"claim": one.id, "statement": one.statement} for one in findings(conf)])
@@ -35,7 +35,7 @@ def beside(scale: Scale, ours: Scale, conf: Path) -> pd.DataFrame:
 
 
 def transfers(rows: pd.DataFrame) -> str:
-    """How many of the findings have the same verdict here, in a sentence."""
+    """The number of findings with the same verdict here, in a sentence."""
     judged = rows[rows["here"] != "not run"]
     decided = judged[judged["here"].isin(["holds", "fails"]) & judged["there"].isin(["holds", "fails"])]
     same = int((decided["here"] == decided["there"]).sum())
@@ -44,12 +44,12 @@ def transfers(rows: pd.DataFrame) -> str:
     return f"{same} of {len(decided)} verdicts are the same as on digits{more}."
 
 
-def command(scale: Scale) -> str:
-    """The command that makes a frontier of one's own again."""
+def command(scale: ReportedScale) -> str:
+    """The command that repeats a user's frontier."""
     return str(read_table(scale.reports / "frontier.csv", "frontier", scale=scale.name)["command"].iloc[0])
 
 
-def places(folder: Path) -> Sequence[Scale]:
+def places(folder: Path) -> Sequence[ReportedScale]:
     """The frontiers of a user's folder, by name."""
     found = sorted((folder / "reports" / TRAINING).glob("*/frontier.csv"))
-    return [Scale(path.parent.name, path.parent) for path in found]
+    return [ReportedScale(path.parent.name, path.parent) for path in found]

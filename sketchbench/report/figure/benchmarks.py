@@ -1,7 +1,4 @@
-"""What kernels and recoveries cost.
-
-It is drawn from the table of `make bench` and not from one of a study, so the catalogue has no entry.
-"""
+"""The cost of kernels and recoveries, from the table of `make bench`; the catalogue has studies' figures only."""
 
 from pathlib import Path
 
@@ -52,11 +49,11 @@ LIBRARIES = {
 }
 
 
-def draw(table: pd.DataFrame) -> Figure:
-    """Draw the table of `sketchbench.report.table.benchmarks`.
+def plot(table: pd.DataFrame) -> Figure:
+    """Plot the table of `sketchbench.report.table.benchmarks`.
 
-    Above, over d and in a panel for each group, seconds divided by the seconds of copying the input; other libraries
-    have dashed lines and open markers. Below, the growth of the seconds, and other libraries' times divided by ours.
+    Above: seconds divided by the seconds of copying the input, over d, a panel for each group; other libraries have
+    dashed lines and open markers. Below: the growth of the seconds, and other libraries' times divided by ours.
     """
     parts = table["name"].str.removeprefix("cupyx.").str.removesuffix("_transform").str.split(".")
     library = parts.str[0]
@@ -130,8 +127,8 @@ def _dimensions(axes: Axes) -> None:
 
 
 def _ratios(axes: Axes, peers: pd.DataFrame) -> None:
-    """Draw the time of other libraries relative to ours, at d = 2^20 or else their largest d, in double precision where
-    there is any; the slowest on top."""
+    """Draw the times of other libraries relative to ours, at d = 2^20 or else their largest d, in double precision if
+    available, the slowest on top."""
     named = peers.groupby(["group", "name"])
     at = named["d"].transform(lambda d: SHOWN if SHOWN in set(d) else d.max())
     rows = peers[(peers["dtype"] == named["dtype"].transform("max")) & ((peers["d"] == at) | (peers["rows"] > 1))]
@@ -156,10 +153,10 @@ def _ratios(axes: Axes, peers: pd.DataFrame) -> None:
 
 
 def figure_of(csv: Path, svg: Path, png: Path) -> None:
-    """Draw the table that make bench wrote, in both formats, and seal them; TableError where it is another table."""
+    """Plot the table of make bench in both formats, and seal them. Raises TableError for another table."""
     table = read_table(csv, "benchmarks", NEEDED)
-    figure = draw(table)
+    figure = plot(table)
     foot.write(figure, "Data: random vectors, timed on one machine. Bars and bands: none.")
-    description = "What kernels and recoveries cost: seconds over the dimension, and relative to other libraries."
+    description = "The cost of kernels and recoveries: seconds over the dimension, and relative to other libraries."
     save(figure, svg, png, title="Benchmarks", description=description)
     seal.write("benchmarks", "", seal.sums([csv]), [svg, png])

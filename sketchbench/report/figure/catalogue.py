@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,16 +18,21 @@ from sketchbench.run.digest import CodeDigest
 
 FOLDER = HOME / "conf" / "figure"
 INTERVALS = "All intervals of the figure hold at once, except with probability 1e-3; very long ones leave the frame."
-SOURCES = {path.stem: path.read_text("utf-8") for path in Path(__file__).parent.glob("*.py")}
-MODULES = sorted(name for name, source in SOURCES.items() if "\ndef draw(tables:" in source)
+LOOKS = Path(__file__).with_name("looks.yaml").read_text("utf-8")
+PLOT = re.compile(r"^def (plot\w*)\(\s*tables:", re.MULTILINE)
+FUNCTIONS = sorted(
+    f"{path.stem}.{name}"
+    for path in Path(__file__).parent.glob("*.py")
+    for name in PLOT.findall(path.read_text("utf-8"))
+)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A figure of the catalogue, whose keys workflow/schemas/figure.schema.yaml explains; the function
-    `draw(tables, **arguments)` of its module draws it."""
+    """A figure of the catalogue: the keys of workflow/schemas/figure.schema.yaml. The call
+    `function(tables, **arguments)` plots it."""
 
-    module: str
+    function: str
     studies: tuple[str, ...]
     title: str
     caption: str
@@ -35,28 +41,33 @@ class Entry:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     scales: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
+    @property
+    def module(self) -> str:
+        """The dotted name of the module that has the function."""
+        return f"sketchbench.report.figure.{self.function.partition('.')[0]}"
+
     def at(self, scale: str) -> "Entry":
-        """The entry with what differs at this scale."""
+        """The entry with the changes of this scale."""
         changes = self.scales.get(scale, {})
         arguments = {**self.arguments, **changes.get("arguments", {})}
         words = {name: changes.get(name, getattr(self, name)) for name in ("title", "data")}
         return replace(self, arguments=arguments, **words)
 
     def digest(self, code: CodeDigest) -> str:
-        """16 hex digits that change with the texts, the studies, the arguments, and the code that draws."""
-        drawing = code(("sketchbench.report.figure.drawing", f"sketchbench.report.figure.{self.module}"))
-        words = [self.title, self.caption, self.data, self.bars]
+        """16 hex digits that change with the texts, studies and arguments, and with the code that plots."""
+        drawing = code(("sketchbench.report.figure.drawing", self.module))
+        words = [self.function, self.title, self.caption, self.data, self.bars]
         given = [self.arguments, *(changes.get("arguments", {}) for changes in self.scales.values())]
         cells = sorted({arguments["cells"] for arguments in given if "cells" in arguments})  # files of conf/printed
         typed = {name: (PRINTED / f"{name}.yaml").read_text("utf-8") for name in cells}
-        content = json.dumps([self.studies, self.arguments, self.scales, words, drawing, *([typed] if typed else [])])
+        content = json.dumps([self.studies, self.arguments, self.scales, words, drawing, LOOKS, typed])
         return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
 def read_catalogue(folder: Path = FOLDER) -> dict[str, Entry]:
     """The entries of a folder, by the names of their files, in alphabetical order.
 
-    Raises SchemaError, in one line, for a file that is no YAML, does not fit the schema, or names an unknown module.
+    Raises SchemaError, in one line, for a file that is not YAML, violates the schema, or names an unknown function.
     """
     return {name: _read(path) for name, path in named(folder.parent, folder.name).items()}
 
@@ -64,8 +75,8 @@ def read_catalogue(folder: Path = FOLDER) -> dict[str, Entry]:
 def available(
     catalogue: Mapping[str, Entry], studies: Iterable[str], changed: Iterable[str] | None = None
 ) -> list[str]:
-    """The names of the figures that can be drawn from the tables of these studies alone. Where `changed` is given, only
-    figures that are drawn from at least one of these studies."""
+    """The names of the figures whose studies are all among `studies`. If `changed` is given, at least one of them is
+    among `changed`, too."""
     finished = set(studies)
     new = finished if changed is None else finished.intersection(changed)
     drawn = {name: set(entry.studies) for name, entry in catalogue.items()}
@@ -75,7 +86,7 @@ def available(
 def _read(path: Path) -> Entry:
     content = schema.read(path, "figure")
     try:
-        choose("module", content["module"], MODULES)
+        choose("function", content["function"], FUNCTIONS)
     except ValueError as error:
         raise SchemaError(f"{path}: {error}") from None
     if content.get("bars") in ("simultaneous", "both"):

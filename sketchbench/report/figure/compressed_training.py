@@ -24,10 +24,10 @@ FEW_POINTS = 10  # fewer are marked, so that they are seen as such
 LINES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """From studies compressed_iid and compressed_noniid: the quantity accuracy by algorithm and compression,
-    over rounds and over what a client has sent. A cross marks the last round before some training diverged.
-    A single training has no interval."""
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
+    """Plot the accuracy by algorithm and compression from studies compressed_iid and compressed_noniid, over rounds and
+    over the megabytes of a client. A cross marks the last round before some training diverged. A single training has no
+    interval."""
     rows = pd.concat([tables[study].assign(study=study) for study in STATED])
     rows = _with_ends(style.select(rows, quantity="accuracy"))
     figure = style.new_figure(4.6)

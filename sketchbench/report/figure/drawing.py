@@ -1,4 +1,4 @@
-"""Drawing one figure of the catalogue from finished tables."""
+"""Plot one figure of the catalogue from finished tables."""
 
 import importlib
 import inspect
@@ -21,23 +21,24 @@ from sketchbench.run.config.schema import SchemaError
 
 KEY = (Column.METHOD, Column.QUANTITY)  # columns of every table
 KINDS = ("sketch", "recovery", "compressor")
-# The methods of the project, and that of a study which compares nothing.
+# The methods of the project, and the only method of a study that compares nothing.
 METHODS = {"any", *(path.stem for kind in KINDS for path in (HOME / "conf" / kind).glob("*.yaml"))}
 
 
-def draw(entry: Entry, tables: Mapping[str, pd.DataFrame], scale: str = "quick") -> Figure:
-    """Draw the figure of an entry from the tables of its studies, by name, with its title and the small print at its
-    foot. Methods that are broken on purpose, the controls, are in no figure. The title says what is seen of the methods
-    of the project: it is left out beside others, and at the scale smoke, which measures nothing.
+def plot(entry: Entry, tables: Mapping[str, pd.DataFrame], scale: str = "quick") -> Figure:
+    """Plot the figure of an entry from the tables of its studies, by name, with its title and its small print.
 
-    Raises SchemaError, in one line, where its module's `draw` does not take the entry's arguments.
+    No figure shows controls, which are broken on purpose. The title speaks of the project's methods: it is left out
+    beside other methods, and at the scale smoke, which measures nothing.
+
+    Raises SchemaError, in one line, if the entry's function does not take its arguments.
     """
     entry = entry.at(scale)
-    function = importlib.import_module(f"sketchbench.report.figure.{entry.module}").draw
+    function = getattr(importlib.import_module(entry.module), entry.function.partition(".")[2])
     try:
         inspect.signature(function).bind(tables, **entry.arguments)
     except TypeError as error:
-        raise SchemaError(f"arguments of figure.{entry.module}.draw: {error}") from None
+        raise SchemaError(f"arguments of figure.{entry.function}: {error}") from None
     sound = {name: table[~table[Column.METHOD].str.startswith(CONTROLS)] for name, table in tables.items()}
     figure = function(sound, **entry.arguments)
     ours = all(table[Column.METHOD].isin(METHODS).all() for table in sound.values())
@@ -47,27 +48,27 @@ def draw(entry: Entry, tables: Mapping[str, pd.DataFrame], scale: str = "quick")
 
 
 def code_of(entry: Entry) -> str:
-    """The digest of an entry and of the code that draws it, which is imported first: no later edit takes part."""
-    importlib.import_module(f"sketchbench.report.figure.{entry.module}")
+    """The digest of an entry and of the code that plots it, which is imported first: no later edit counts."""
+    importlib.import_module(entry.module)
     return entry.digest(DIGEST)
 
 
 def make(name: str, entry: Entry, tables: Sequence[Path], scale: str, *, svg: Path, png: Path) -> None:
-    """Draw a figure from sealed tables, write it in both formats, and seal it.
+    """Plot a figure from sealed tables, write it in both formats, and seal it.
 
-    Raises SchemaError as `draw` does, SealError or TableError for a table that does not fit its seal or the figure, and
-    FileError (an OSError) where the figure can't be written.
+    Raises SchemaError as `plot` does, SealError or TableError for a table that does not fit its seal or the figure, and
+    FileError (an OSError) if the figure can't be written.
     """
     try:
         frames = {path.stem: read_table(path, "table", KEY, scale=scale) for path in tables}
         if missing := set(entry.studies) - frames.keys():
             raise TableError(f"figure {name} needs the tables of {', '.join(sorted(missing))}; see --tables")
-        figure = draw(entry, frames, scale)
+        figure = plot(entry, frames, scale)
     except SchemaError as error:
         raise SchemaError(f"conf/figure/{name}.yaml: {error}") from None
     except LookupError as error:
         named = ", ".join(map(str, tables))
-        raise TableError(f"{named}: not what figure {name} is drawn from; it finds no {error}") from None
+        raise TableError(f"{named}: not the tables of figure {name}, which finds no {error}") from None
     title = name.replace("_", " ").capitalize()
     save(figure, svg, png, title=title, description=entry.caption.replace("*", ""))
     seal.write("figure", scale, figure_inputs(seal.sums(tables), code_of(entry)), [svg, png])

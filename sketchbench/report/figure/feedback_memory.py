@@ -1,4 +1,4 @@
-"""Where error feedback is stable: its memory over the rounds, and a map over compressions."""
+"""The stability of error feedback: its memory over the rounds, and a map over compressions."""
 
 from typing import Any
 
@@ -20,9 +20,9 @@ NEAR = 1.5  # times the round of a cross, within which the next one's name stand
 SHARES = {"within in all": ("o", True), "beyond in some": ("o", False), "beyond in all": ("x", True)}
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """From a study of the task `feedback_memory`. Left: the mean memory over the rounds at the larger k (quantity
-    memory), up to the first trial that is over, marked by a cross. Right: whether it exceeds the limit in a trial
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
+    """Plot a study of the task `feedback_memory`. Left: the mean memory over the rounds at the larger k (quantity
+    memory), up to a cross at the first trial beyond the limit. Right: whether the memory exceeds the limit in a trial
     (quantity beyond), over the compression, by case, rows and k."""
     (table,) = tables.values()
     figure, (left, right) = style.subplots(3.2, 1, 2, width_ratios=(1, 1.2))
@@ -33,7 +33,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
 
 
 def _memories(axes: Axes, table: pd.DataFrame) -> dict[str, style.Line]:
-    """Draw the memories, and return the lines of those that there are, by name."""
+    """Draw the memories; return their lines by name."""
     limit = style.select(table, quantity="largest")[Column.BOUND].max()
     rows = style.select(table, quantity="memory")
     plain = rows[rows[Column.S].isna() | (rows[Column.S] == rows[Column.S].median())]  # the rows of most tables
@@ -65,7 +65,7 @@ def _memories(axes: Axes, table: pd.DataFrame) -> dict[str, style.Line]:
 
 
 def _name(axes: Axes, name: str, at: tuple[float, float], above: float, colour: Any) -> None:
-    """Write a name so many points above a point."""
+    """Write a name `above` points above a position."""
     axes.annotate(name, at, (0, above), textcoords="offset points", ha="center", fontsize=6, color=colour)
 
 

@@ -1,4 +1,4 @@
-"""The title at the head of every figure, and the small print at its foot: scale, sizes, trials, data, what bars are."""
+"""The title of every figure, and the small print at its foot: scale, sizes, trials, data, meaning of bars."""
 
 import textwrap
 from collections.abc import Iterable
@@ -19,17 +19,17 @@ FEW = 10  # trials; fewer have no useful interval
 BARS = {  # by the key `bars` of conf/figure
     "simultaneous": "intervals that all hold at once, except with probability 1e-3",
     "proportions": "Clopper-Pearson intervals that all hold at once, except with probability 1e-3",
-    "both": "intervals that all hold at once, except with probability 1e-3; those of shares are Clopper-Pearson",
-    "prediction": "where one more training would lie with a probability of 95 %, for log-normal ones; each by itself",
+    "both": "intervals that all hold at once, except with probability 1e-3; intervals of shares are Clopper-Pearson",
+    "prediction": "intervals that each contain one more log-normal training with probability 95 %",
     "range": "from the least to the largest training; no intervals",
-    "single": "none, as there is a single training",
+    "single": "none, because there is a single training",
     "none": "none",
 }
 
 
 def bars(kind: str, tables: Iterable[pd.DataFrame]) -> str:
-    """What bars and bands are, in words: `kind` is a key of BARS, or `few`, which stands for `range` where tables have
-    fewer than ten trials, and for `simultaneous` else."""
+    """The meaning of bars and bands: `kind` is a key of BARS, or `few`, which means `range` if tables have fewer than
+    ten trials, and `simultaneous` otherwise."""
     most = max(trials(tables), default=FEW)
     if kind == "few":
         kind = "range" if most < FEW else "simultaneous"
@@ -43,8 +43,8 @@ def trials(tables: Iterable[pd.DataFrame]) -> list[int]:
 
 
 def text(scale: str, tables: Iterable[pd.DataFrame], data: str, kind: str) -> str:
-    """The small print of a figure drawn from these tables of a scale: `data` says what was sketched or trained on, and
-    `kind` what bars and bands are, as `bars` takes it."""
+    """The small print of a figure of these tables of a scale: `data` names the sketched or training data; `kind` is as
+    in `bars`."""
     tables = list(tables)
     facts = []
     for name in (Column.D, Column.B):  # attacks vary what is observed instead
@@ -79,7 +79,7 @@ def write(figure: Figure, content: str, title: str = "") -> None:
 
 
 def _balanced(text: str, most: int) -> list[str]:
-    """The lines of a text, of at most so many letters, and about equally long."""
+    """The lines of a text, of at most `most` letters, and about equally long."""
     count = len(textwrap.wrap(text, most))
     wrapped = (textwrap.wrap(text, width) for width in range(1, most + 1))
     return next(lines for lines in wrapped if len(lines) == count)

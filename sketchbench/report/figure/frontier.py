@@ -1,4 +1,4 @@
-"""Compressors at equal bytes, counted in three ways: the error that each leaves, and the rounds that it takes."""
+"""Compressors at equal bytes, counted in three ways: test errors, and rounds to the target."""
 
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
@@ -26,27 +26,27 @@ KEYS = [*CELL, Column.CASE, Column.EPSILON]
 HIGH, HEAD = 2.05, 0.25  # inches, of a line of panels and beside them
 
 
-class FrontierView(NamedTuple):
-    """What a line of panels has on its axes."""
+class PanelAxes(NamedTuple):
+    """The axes of a row of panels."""
 
     y: str
     x: str
     rows: pd.DataFrame
 
 
-def draw(tables: dict[str, pd.DataFrame], views: Sequence[str] = ("round",)) -> Figure:
-    """From the tables of trainings, for each setting a line of three panels: over the bytes that a client sends,
-    receives, and both. Of the `views`, `round` has the test error, 1 less the accuracy, over the bytes of a round, and
-    `target` the rounds to the target over their bytes. Large markers: no other compressor takes as few bytes and is
-    better, beyond both intervals."""
+def plot(tables: dict[str, pd.DataFrame], views: Sequence[str] = ("round",)) -> Figure:
+    """Plot the tables of trainings, with a row of three panels for each setting: over the bytes that a client sends,
+    receives, and both. The view `round` has the test error, 1 minus the accuracy, over the bytes of a round; `target`
+    has the rounds to the target over their bytes. Large markers: no other compressor takes as few bytes and is better,
+    beyond both intervals."""
     rows = pd.concat(tables.values(), ignore_index=True)
     rows = rows.reindex(columns=list(dict.fromkeys([*rows, *map(str, (*KEYS, Column.VALUE))])))  # no ε, no target
     accuracy = style.with_intervals(style.select(rows[rows[Column.MEAN].notna()], quantity="accuracy"))
     accuracy = accuracy.assign(**{BOTH: accuracy[Column.BYTES_UP] + accuracy[Column.BYTES_DOWN]})
     missing = "reached by none" if "rounds_to_target" in rows[Column.QUANTITY].to_numpy() else "not measured"
     known = {
-        "round": FrontierView("test error", "in a round", by_setting(_errors(accuracy))),
-        "target": FrontierView("rounds to target", "to the target", by_setting(_to_target(accuracy, rows))),
+        "round": PanelAxes("test error", "in a round", by_setting(_errors(accuracy))),
+        "target": PanelAxes("rounds to target", "to the target", by_setting(_to_target(accuracy, rows))),
     }
     methods = style.methods(accuracy, looks=style.COMPRESSOR_LOOKS)
     lines = [(known[view], *setting) for view in views for setting in _settings(by_setting(accuracy))]
@@ -73,14 +73,14 @@ def draw(tables: dict[str, pd.DataFrame], views: Sequence[str] = ("round",)) -> 
 
 
 def _errors(rows: pd.DataFrame) -> pd.DataFrame:
-    """Errors in the place of accuracies, with the ends of their intervals; on a log scale, the least are LEAST."""
+    """The rows with errors instead of accuracies, at least LEAST for a log scale, and the ends of their intervals."""
     low, high = (1 - rows[end] for end in ("high", "low"))
     mean = (1 - rows[Column.MEAN]).clip(lower=LEAST)
     return rows.assign(**{Column.MEAN: mean, "low": low.clip(lower=LEAST), "high": high})
 
 
 def _to_target(accuracy: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
-    """Rounds to the target in the place of accuracies, without intervals, and the bytes of so many rounds."""
+    """The rows with rounds to the target instead of accuracies, without intervals, and the bytes of these rounds."""
     reached = style.select(rows[rows[Column.VALUE].notna()], quantity="rounds_to_target")
     both = accuracy.drop(columns=[Column.VALUE]).merge(reached[[*KEYS, Column.VALUE]], on=KEYS)
     rounds = both[Column.VALUE]
@@ -89,7 +89,7 @@ def _to_target(accuracy: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _settings(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """The settings, by their titles, those without privacy first."""
+    """The settings by title, first the settings without privacy."""
     keys = rows[SETTING].drop_duplicates()
     keys = keys.sort_values([Column.EPSILON, Column.CASE], ascending=[False, True], na_position="first")
     for place, (case, epsilon, _) in enumerate(keys.itertuples(index=False)):
@@ -114,7 +114,7 @@ def _panel(axes: Axes, rows: pd.DataFrame, way: str, methods: list[style.MethodS
 
 
 def _ends(rows: pd.DataFrame, methods: list[style.MethodStyle]) -> list[style.End]:
-    """Where the line of each method ends in the last panel."""
+    """The end of each method's line in the last panel."""
     ends = []
     for method, series, x in style.series(rows, methods, BOTH):
         if len(series):
@@ -132,7 +132,7 @@ def _share(column: np.ndarray, x: pd.Series) -> None:
 
 
 def _logarithmic(axes: Axes, which: Literal["x", "y"]) -> None:
-    """Make an axis logarithmic, with few ticks, of which those from 1,000 on are shortened."""
+    """Make an axis logarithmic, with few ticks; 10,000 is shown as 10 k."""
     axes.set(**{f"{which}scale": "log"})
     axis: Axis = getattr(axes, f"{which}axis")
     low, high = sorted(axis.get_view_interval())

@@ -14,10 +14,10 @@ LEGEND = {
 }
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """From studies inner_products (left) and inner_products_sparse (right): the mean over draws of
-    M = max over i ≠ j of |⟨R_i, R_j⟩| (quantity largest), a point per family and size, over √(ln d / b), for sparse
-    embeddings over √(ln d / s). Lines join the same b or s."""
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
+    """Plot the mean over draws of M = max over i ≠ j of |⟨R_i, R_j⟩| (quantity largest), a point per family and size:
+    over √(ln d / b) from study inner_products, and over √(ln d / s) from inner_products_sparse. Lines join equal b or
+    s."""
     studies = ("inner_products", "inner_products_sparse")
     dense, sparse = (style.select(tables[study], quantity="largest") for study in studies)
     count = len(dense) + len(sparse)
@@ -42,7 +42,7 @@ def _panel(axes: Axes, rows: pd.DataFrame, size: str) -> None:
     for slope, line in zip((1.0, 2.0), LEGEND.values(), strict=True):
         axes.plot([0, reach], [0, slope * reach], **line)
     for index, (method, members, _) in enumerate(style.series(rows, style.methods(rows), "x")):
-        marker = max(5.6 - 0.9 * index, 3.8)  # so that all are seen where they coincide
+        marker = max(5.6 - 0.9 * index, 3.8)  # so that coinciding markers are all visible
         for _, series in members.groupby(size):
             style.trace(axes, series["x"], series, method, marker, ring=7 / marker, linewidth=0.6, alpha=0.6)
     for value, series in rows.groupby(size):

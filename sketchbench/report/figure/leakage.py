@@ -1,4 +1,4 @@
-"""What gradient matching rests on: its rate of convergence, and the singular values of sketches."""
+"""The basis of gradient matching: its rate of convergence, and the singular values of sketches."""
 
 import numpy as np
 import pandas as pd
@@ -12,9 +12,9 @@ NORM: style.Line = {"color": style.INK, "linewidth": 0.9}
 LEGEND = {"Theorem 7.5": style.BOUND | {"color": style.EXACT}, "claimed spectral norm, 1": NORM}
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """From study attack_convergence: log₁₀ L(x_t)/L(x₀) over the rounds, bilinear losses with what Theorem 7.5
-    promises, and the network; from study spectrum: γ₁ and γ₂ of every family at its smallest size."""
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
+    """Plot log₁₀ L(x_t)/L(x₀) over the rounds from study attack_convergence, for bilinear losses, with the bound of
+    Theorem 7.5, and for the network; and γ₁ and γ₂ of every family at its smallest size from study spectrum."""
     attack, spectrum = tables["attack_convergence"], style.at_largest(tables["spectrum"], Column.D)
     spectrum = spectrum[spectrum[Column.B] == spectrum[Column.B].min()]
     spectrum = style.select(spectrum, quantity=["gamma_1", "norm"], case="derived")

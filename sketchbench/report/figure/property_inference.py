@@ -1,4 +1,4 @@
-"""Property inference: areas under ROC curves, beside what the paper states."""
+"""Property inference: areas under ROC curves, beside the paper's areas."""
 
 import numpy as np
 import pandas as pd
@@ -21,9 +21,9 @@ CASES = {  # what is seen, with the area that zhang2021 §6.3 states, and the co
 STATED: style.Line = {"color": style.INK, "marker": "d", "markerfacecolor": "white", "linestyle": "none"}
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """From study property_inference: the mean area under the ROC curve by case (quantity auc), a bar for each
-    share of a batch that has the property, and a mark where the paper states a number."""
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
+    """Plot the mean area under the ROC curve by case (quantity auc) from study property_inference, a bar for each share
+    of a batch with the property, and a mark for a printed number."""
     rows = style.with_intervals(style.select(tables["property_inference"], quantity="auc"))
     shares = sorted(rows[Column.SHARE].unique())
     figure, axes = style.subplots(3.2)

@@ -1,4 +1,4 @@
-"""What the rounds to a test accuracy depend on: every training of a factorial experiment, and the factors' effects."""
+"""Effects on the rounds to a test accuracy: every training of a factorial experiment, and the factors' effects."""
 
 from collections.abc import Mapping
 
@@ -18,12 +18,12 @@ WORDS = {"local_step": "local step"}
 LOW = ("torch", "sketch")  # of the factors whose levels are words
 
 
-def draw(tables: dict[str, pd.DataFrame], printed: Mapping[str, float] | None = None) -> Figure:
-    """From a study of the task `rounds_factors`. Left: the levels of all factors in each run of the design, the high
-    one filled. Middle: the rounds of these runs, plain and sketched (quantity rounds_to_target), that with the least
-    ratio on top; open where some training missed the target. Right: what going from the low to the high level of a
-    factor multiplies the rounds and their ratio with (quantity effect), with intervals of 95 %. Vertical lines:
-    `printed`, the paper's rounds by case."""
+def plot(tables: dict[str, pd.DataFrame], printed: Mapping[str, float] | None = None) -> Figure:
+    """Plot a study of the task `rounds_factors`. Left: the levels of all factors in each run of the design, the high
+    level filled. Middle: the rounds of these runs, plain and sketched (quantity rounds_to_target), with the smallest
+    ratio on top; open if some training missed the target. Right: the factor by which the high level multiplies the
+    rounds and their ratio (quantity effect), with intervals of 95 %. Vertical lines: `printed`, the paper's rounds by
+    case."""
     (table,) = tables.values()
     figure, (levels, runs, factors) = style.subplots(3.6, 1, 3, width_ratios=(0.8, 1.5, 1.5))
     reached = style.select(table, quantity="rounds_to_target")
@@ -48,8 +48,8 @@ def draw(tables: dict[str, pd.DataFrame], printed: Mapping[str, float] | None = 
 
 
 def _levels(axes: Axes, runs: list[str]) -> dict[str, tuple[str, str]]:
-    """Draw a row for each run, a column for each factor; a square is filled at the high level. Returns the two levels
-    of each factor."""
+    """Draw a row for each run and a column for each factor, filled at the high level; return the two levels of each
+    factor."""
     chosen = [dict(part.rsplit(" ", 1) for part in run.split(", ")) for run in runs]
     both = {name: _both([run[name] for run in chosen]) for name in chosen[0]}
     square: style.Line = {"marker": "s", "markersize": 5, "color": style.INK, "markeredgewidth": 0.6}
@@ -63,7 +63,7 @@ def _levels(axes: Axes, runs: list[str]) -> dict[str, tuple[str, str]]:
 
 
 def _both(values: list[str]) -> tuple[str, str]:
-    """The two levels of a factor, the low one first; of words the first of the design, which begins with low ones."""
+    """The two levels of a factor, the low level first; for words, LOW has the low levels."""
     try:
         low, high = sorted(set(values), key=float)
     except ValueError:

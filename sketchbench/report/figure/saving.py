@@ -1,4 +1,4 @@
-"""Figures to files with the same bytes in every run: no date, and identifiers that follow from the content."""
+"""Save figures with the same bytes in every run: without a date, and with identifiers from the content."""
 
 import io
 from pathlib import Path
@@ -14,7 +14,7 @@ mpl.rcParams["svg.hashsalt"] = "sketchbench"
 
 
 def save(figure: Figure, svg: Path, png: Path, *, title: str, description: str) -> None:
-    """Write a figure in both formats, each atomically, with a title and a description for those who can't see it."""
+    """Write a figure atomically in both formats, with a title and a description for readers who can't see it."""
     named = {"Title": title, "Description": description}
     _settle(figure)
     for path, options in ((svg, {"Date": None}), (png, {"Software": None})):
@@ -25,9 +25,9 @@ def save(figure: Figure, svg: Path, png: Path, *, title: str, description: str) 
 
 
 def _settle(figure: Figure) -> None:
-    """Lay the figure out, and place its axes on a grid of a millionth of it: the solver of the layout differs from run
-    to run in the last bit, which would be seen in the names of clip paths. With an engine left, even an idle one,
-    matplotlib would draw the figure once more before it writes it."""
+    """Lay out the figure, and place its axes on a grid of a millionth of its size: the layout solver differs from run
+    to run in the last bit, which would change the names of clip paths. With an engine, even an idle one, matplotlib
+    would draw the figure twice."""
     if engine := figure.get_layout_engine():
         engine.execute(figure)
     figure.set_layout_engine(None)

@@ -1,15 +1,16 @@
-"""What all figures share: the look of methods and lines, the choice of rows, means with intervals, axes and legends.
+"""Tools of all figures: looks of methods and lines, choice of rows, means with intervals, axes and legends.
 
-A method has the same colour and marker in every figure. Two sketches that differ in one detail only (weaker hashing,
-repeated rows) share a colour, and one of them has an open marker. A recovery has the colour of the sketch that it
-decodes; of the recoveries, only the two that tang2021 compares are filled. A method without a look below, such as a
-user's, gets a combination of `SPARE`, in the alphabetical order of the names.
+A method has the same colour and marker in every figure (looks.yaml). Two sketches that differ in one detail (weaker
+hashing, repeated rows) share a colour, and one of them has an open marker. A recovery has the colour of the sketch that
+it decodes; only the two recoveries that tang2021 compares are filled. A method without a look, such as a user's, gets
+a combination of `SPARE`, in the alphabetical order of the names.
 """
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
@@ -27,6 +28,7 @@ from numpy.typing import ArrayLike
 from sketchbench.measure.column import Column
 from sketchbench.measure.interval import Interval, mean_interval, proportion_interval
 from sketchbench.report.figure.theme import theme
+from sketchbench.run.config.schema import load
 
 WIDE = 7.0  # inches: both columns of a paper
 ERROR = 1e-3  # probability that any interval of a figure misses the true value
@@ -43,63 +45,10 @@ BOUND: Line = {"color": INK, "linewidth": 0.9, "linestyle": "--"}  # what a pape
 TRUE: Line = {"color": EXACT, "linewidth": 1.0}  # an exact value
 
 Look = tuple[str, Any, str, bool]  # group, colour, marker, filled
-LOOKS: dict[str, Look] = {  # by name in conf/sketch
-    "gaussian": ("Dense", COLOURS[0], "o", True),
-    "ams": ("Dense", COLOURS[1], "s", True),
-    "ams_polynomial": ("Dense", COLOURS[1], "s", False),
-    "srht": ("Transforms", COLOURS[2], "D", True),
-    "srht_replacement": ("Transforms", COLOURS[2], "D", False),
-    "srct": ("Transforms", COLOURS[5], "p", True),
-    "count_sketch": ("CountSketch", COLOURS[3], "^", True),
-    "count_sketch_polynomial": ("CountSketch", COLOURS[3], "^", False),
-    "balanced_count_sketch": ("CountSketch", "#661100", ">", True),
-    "sparse_embedding": ("Sparse embeddings", COLOURS[4], "v", True),
-    "block_sparse_embedding": ("Sparse embeddings", COLOURS[9], "h", True),
-    "block_sparse_embedding_polynomial": ("Sparse embeddings", COLOURS[9], "h", False),
-    "uniform_sampling": ("Sampling", "black", "X", True),
-    "identity": ("Sampling", "0.5", "*", True),
-}
-RECOVERY_LOOKS: dict[str, Look] = {  # by name in conf/recovery
-    "fiht": ("Recoveries", COLOURS[0], "o", True),
-    "fiht_relative": ("Recoveries", COLOURS[0], "o", False),
-    "fiht_cosine": ("Recoveries", COLOURS[5], "p", False),
-    "fiht_replacement": ("Recoveries", COLOURS[4], "s", False),
-    "iht": ("Recoveries", COLOURS[1], "v", False),
-    "count_sketch": ("Recoveries", COLOURS[3], "^", True),
-    "desketch_count_sketch": ("Recoveries", COLOURS[3], "^", False),
-    "desketch_srht": ("Recoveries", COLOURS[2], "D", False),
-}
-# By name in conf/compressor. Compressors of a family share a colour: sparsification, quantisation, rotation and
-# quantisation, low rank, and the sketches, as above. Markers differ within all of them, for those who see no colours.
-COMPRESSOR_LOOKS: dict[str, Look] = {
-    "none": ("Compressors", "black", "*", True),
-    "float16": ("Compressors", COLOURS[4], "P", True),
-    "int8": ("Compressors", COLOURS[4], "P", False),
-    "natural": ("Compressors", COLOURS[4], "v", False),
-    "qsgd": ("Compressors", COLOURS[4], "h", False),
-    "qsgd_buckets": ("Compressors", COLOURS[4], "h", True),
-    "sign": ("Compressors", COLOURS[4], "X", True),
-    "sign_vote": ("Compressors", COLOURS[4], "X", False),
-    "eden": ("Compressors", "#332288", "d", True),
-    "top_k": ("Compressors", COLOURS[1], "s", True),
-    "top_k_coded": ("Compressors", COLOURS[1], "D", True),
-    "random_k": ("Compressors", COLOURS[1], "s", False),
-    "random_k_shuffled": ("Compressors", COLOURS[1], "d", False),
-    "ef21": ("Compressors", COLOURS[1], "<", True),
-    "ef21_random_k": ("Compressors", COLOURS[1], "<", False),
-    "diana_random_k": ("Compressors", COLOURS[1], ">", False),
-    "power_sgd": ("Compressors", COLOURS[8], ">", True),
-    "srht": ("Compressors", COLOURS[2], "D", False),
-    "discrete_srht": ("Compressors", COLOURS[2], "p", False),
-    "count_sketch": ("Compressors", COLOURS[3], "^", False),
-    "count_sketch_feedback": ("Compressors", COLOURS[3], "^", True),
-    "fetch_sgd": ("Compressors", COLOURS[3], "v", True),
-    "gaussian": ("Compressors", COLOURS[0], "o", False),
-    "fiht": ("Compressors", COLOURS[0], "o", True),
-    "fiht_signs": ("Compressors", COLOURS[0], "H", True),
-    "fiht_shuffled": ("Compressors", COLOURS[0], "H", False),
-    "sketched_layers": ("Compressors", COLOURS[5], "p", True),
-}
+LOOKS, RECOVERY_LOOKS, COMPRESSOR_LOOKS = (  # by name in conf/sketch, conf/recovery and conf/compressor
+    {name: (group, COLOURS[c] if isinstance(c, int) else c, *marks) for name, (group, c, *marks) in looks.items()}
+    for looks in load(Path(__file__).with_name("looks.yaml")).values()
+)
 _SPARE = itertools.product("<8dHP", (COLOURS[7], COLOURS[6], *COLOURS[:6]), (True, False))
 _TAKEN = {(marker, colour, filled) for _, colour, marker, filled in COMPRESSOR_LOOKS.values()}
 SPARE = [look for look in _SPARE if look not in _TAKEN]
@@ -117,11 +66,11 @@ class MethodStyle:
     filled: bool
 
     def rows(self, table: pd.DataFrame) -> pd.DataFrame:
-        """The rows of a table that are about this method."""
+        """The rows of a table about this method."""
         return table[table[Column.METHOD] == self.method]
 
     def marks(self, size: float = 4.0) -> Line:
-        """Keyword arguments of a Line2D that draws this method's marker, at a size in points."""
+        """The keyword arguments of a Line2D with this method's marker, at a size in points."""
         return {
             "marker": self.marker,
             "color": self.colour,
@@ -141,7 +90,7 @@ class End(NamedTuple):
 
 
 def methods(*tables: pd.DataFrame, looks: Mapping[str, Look] = LOOKS) -> list[MethodStyle]:
-    """The looks of the methods of tables, in the order of the groups; `looks` has those of sketches, recoveries or
+    """The looks of the methods in tables, in the order of the groups; `looks` are for sketches, recoveries or
     compressors."""
     pairs = (zip(table[Column.METHOD], table[Column.LABEL], strict=True) for table in tables)
     labels = dict(itertools.chain.from_iterable(pairs))
@@ -153,7 +102,7 @@ def methods(*tables: pd.DataFrame, looks: Mapping[str, Look] = LOOKS) -> list[Me
 
 
 def by_group(styles: Iterable[MethodStyle]) -> dict[str, list[MethodStyle]]:
-    """The looks of the methods of each group, in the order in which `methods` gives them."""
+    """The looks of each group's methods, in the order of `methods`."""
     return {group: list(members) for group, members in itertools.groupby(styles, key=attrgetter("group"))}
 
 
@@ -164,22 +113,27 @@ def small(styles: Iterable[MethodStyle], rows: pd.DataFrame) -> list[MethodStyle
 
 
 def new_figure(height: float, width: float = WIDE) -> Figure:
-    """An empty figure of this size in inches; sets the theme, whose fonts are legible in print at that size."""
+    """An empty figure of this size in inches; sets the theme, whose fonts are legible in print."""
     matplotlib.style.use(theme(INK, COLOURS))
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def subplots(height: float, rows: int = 1, columns: int = 1, width: float = WIDE, **shape: Any) -> tuple[Figure, Any]:
-    """A figure of this size in inches, and its axes, which matplotlib's `Figure.subplots` makes with `shape`."""
+    """A figure of this size in inches, and the axes of `Figure.subplots` with `shape`."""
     figure = new_figure(height, width)
     return figure, figure.subplots(rows, columns, **shape)
 
 
 def select(table: pd.DataFrame, **values: Any) -> pd.DataFrame:
-    """The rows with these values in the columns of these names; a list has the values that a column may have."""
+    """The rows with these values in these columns; a list has all values that a column may have."""
     for name, value in values.items():
         table = table[table[name].isin(value) if isinstance(value, list) else table[name] == value]
     return table
+
+
+def about(rows: pd.DataFrame, styles: Iterable[MethodStyle]) -> pd.DataFrame:
+    """The rows about these methods."""
+    return rows[rows[Column.METHOD].isin([style.method for style in styles])]
 
 
 def at_largest(table: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -198,18 +152,23 @@ def with_compression(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_range(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows with the least and the largest trial as `low` and `high`."""
+    """The rows with the smallest and the largest trial as `low` and `high`."""
     return rows.assign(low=rows[Column.MINIMUM], high=rows[Column.MAXIMUM])
 
 
 def with_intervals(rows: pd.DataFrame, candidates: int | None = None) -> pd.DataFrame:
-    """The rows that have a mean, with columns `low` and `high`: the ends of confidence intervals that all hold at once,
-    except with probability ERROR. Of a single trial, both ends are its value. ERROR is shared by as many intervals as
-    there are, or by the `candidates`: the rows that these rows were selected from by their means.
-    """
+    """The rows with a mean, and the ends `low` and `high` of simultaneous confidence intervals, which hold except with
+    probability ERROR. Both ends of a single trial are its value. All intervals share ERROR, or all `candidates` do: the
+    number of rows that these rows were selected from by their means."""
     rows = rows[rows[Column.MEAN].notna()]
     error = ERROR / max(candidates or int((rows[Column.TRIALS] > 1).sum()), 1)
     return _with_limits(rows, [_interval(row, error) for row in rows.to_dict("records")])
+
+
+def with_intervals_of_worst(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """The row with the largest mean in every group, with intervals that hold whichever row is the largest."""
+    known = rows[rows[Column.MEAN].notna()].reset_index(drop=True)
+    return with_intervals(known.loc[known.groupby(list(by))[Column.MEAN].idxmax()], candidates=len(rows))
 
 
 def _with_limits(rows: pd.DataFrame, limits: Sequence[Interval]) -> pd.DataFrame:
@@ -223,21 +182,15 @@ def _interval(row: dict[Any, Any], error: float) -> Interval:
 
 
 def with_shares(rows: pd.DataFrame, hits: pd.Series, candidates: int) -> pd.DataFrame:
-    """The rows with the share of hits among the trials as `mean`, and the ends of its Clopper-Pearson interval as `low`
-    and `high`, where this many intervals share ERROR."""
+    """The rows with the share of hits among the trials as `mean`, and the ends `low` and `high` of its Clopper-Pearson
+    interval, if `candidates` intervals share ERROR."""
     error, trials = ERROR / candidates, rows[Column.TRIALS]
     limits = [proportion_interval(int(k), int(n), error=error) for k, n in zip(hits, trials, strict=True)]
     return _with_limits(rows.assign(**{Column.MEAN: hits / trials}), limits)
 
 
-def worst(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """The row with the largest mean in every group."""
-    rows = rows[rows[Column.MEAN].notna()].reset_index(drop=True)
-    return rows.loc[rows.groupby(list(by))[Column.MEAN].idxmax()]
-
-
 def without_constants(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of methods whose values vary (those of `No sketch` do not); all rows if every method is constant."""
+    """The rows of methods with varying values, unlike `No sketch`; all rows if every method is constant."""
     random = rows[Column.SD] > 1e-9 * rows[Column.MEAN].abs().clip(lower=1)
     kept = rows[rows[Column.METHOD].isin(rows.loc[random, Column.METHOD])]
     return rows if kept.empty else kept
@@ -246,8 +199,8 @@ def without_constants(rows: pd.DataFrame) -> pd.DataFrame:
 def series(
     rows: pd.DataFrame, styles: Sequence[MethodStyle], over: str, among: ArrayLike = ()
 ) -> Iterator[tuple[MethodStyle, pd.DataFrame, np.ndarray]]:
-    """For each method its look, its rows in the order of the column `over`, and their positions on the x axis: the
-    values themselves, or on an axis of categories the `places` among these values."""
+    """The look of each method, its rows in the order of the column `over`, and their positions on the x axis: the
+    values, or on an axis of categories the `places` among these values."""
     for index, style in enumerate(styles):
         own = style.rows(rows).sort_values(over)
         x = own[over].to_numpy(dtype=float)
@@ -255,7 +208,7 @@ def series(
 
 
 def error_bars(rows: pd.DataFrame) -> np.ndarray:
-    """The lengths of the intervals below and above the means, as matplotlib's `errorbar` takes them."""
+    """The lengths of the intervals below and above the means, for matplotlib's `errorbar`."""
     mean = rows[Column.MEAN]
     return np.maximum(np.array([mean - rows["low"], rows["high"] - mean]), 0)
 
@@ -263,8 +216,8 @@ def error_bars(rows: pd.DataFrame) -> np.ndarray:
 def points(
     axes: Axes, x: ArrayLike, rows: pd.DataFrame, style: MethodStyle, size: float = 4.0, ring: float = 1
 ) -> None:
-    """Draw the means of rows at x with their intervals, in a method's colour and marker, of a size in points. An open
-    marker is `ring` times as large; above 1 it surrounds the filled ones at the same position."""
+    """Draw the means of rows at x with their intervals, in a method's colour and marker, at a size in points. An open
+    marker is `ring` times as large, and surrounds filled markers at its position if `ring` exceeds 1."""
     mean = rows[Column.MEAN].to_numpy()
     axes.errorbar(x, mean, yerr=error_bars(rows), fmt="none", ecolor=style.colour, elinewidth=0.8, zorder=3)
     marks = style.marks(size)
@@ -278,26 +231,35 @@ def points(
 def trace(
     axes: Axes, x: ArrayLike, rows: pd.DataFrame, style: MethodStyle, size: float = 4.0, ring: float = 1, **line: Any
 ) -> None:
-    """Draw a line through the means, with the keyword arguments of a Line2D, and what `points` draws."""
+    """Draw a line through the means, with the keyword arguments of a Line2D, and then `points`."""
     axes.plot(x, rows[Column.MEAN], **{"color": style.colour, "linewidth": 1.0} | line)
     points(axes, x, rows, style, size, ring)
 
 
+def scatter(
+    axes: Axes, rows: pd.DataFrame, styles: Sequence[MethodStyle], over: str, among: ArrayLike = (), size: float = 4.0
+) -> None:
+    """Draw the `points` of all methods at the positions that `series` gives them."""
+    for style, own, x in series(rows, styles, over, among):
+        points(axes, x, own, style, size)
+
+
 def curve(axes: Axes, x: ArrayLike, rows: pd.DataFrame, *, band: float = 0.2, **line: Any) -> None:
-    """Draw a line through the means at x, with the keyword arguments of a Line2D, `color` among them, and their
+    """Draw a line through the means at x, with the keyword arguments of a Line2D, which include `color`, and their
     intervals as a band of this opacity."""
     axes.plot(x, rows[Column.MEAN], **line)
     axes.fill_between(x, rows["low"], rows["high"], color=line["color"], alpha=band, linewidth=0)
 
 
 def head(axes: Axes, text: str) -> None:
-    """Write the title of a line of panels above its first, from its left edge on, without room of its own."""
+    """Write the title of a row of panels above the left edge of its first panel; the layout ignores the title."""
     axes.text(0, 1.04, text, fontsize=8, transform=axes.transAxes).set_in_layout(False)
 
 
 def label_ends(axes: Axes, ends: Iterable[End], height: float, size: float = 5.5) -> None:
-    """Write the label of each line beside the axes, with marker and colour, and with a thin line to its end. Labels are
-    in the order of the ends, and do not overlap, in logarithmic axes of final limits about `height` inches high."""
+    """Write the label of each line beside the axes, with its marker and colour, and a thin line to its end. Labels keep
+    the order of the ends, and do not overlap. The logarithmic axes have their final limits, and are about `height`
+    inches high."""
     ends = sorted(ends, key=lambda end: end.y)
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
     wanted = np.array([np.log(end.y / bottom) / np.log(top / bottom) for end in ends])
@@ -310,8 +272,8 @@ def label_ends(axes: Axes, ends: Iterable[End], height: float, size: float = 5.5
 
 
 def apart(wanted: np.ndarray, least: float) -> np.ndarray:
-    """Places in ascending order from 0 on, at least `least` apart, and else as near to the wanted ones, which are
-    ascending, as can be (by isotonic regression): clusters are spread around their mean."""
+    """Ascending places from 0 on, at least `least` apart, and otherwise as close as possible to the ascending `wanted`
+    places (isotonic regression): clusters are spread around their mean."""
     steps = least * np.arange(len(wanted))
     blocks: list[list[float]] = []  # mean and size
     for value in wanted - steps:
@@ -324,19 +286,19 @@ def apart(wanted: np.ndarray, least: float) -> np.ndarray:
 
 
 def stated(axes: Axes, x: pd.Series, y: pd.Series, **line: Any) -> None:
-    """Draw a line of values that are not measured; at a single position a dash, as a line would be invisible."""
+    """Draw a line of values that are not measured, or a dash for a single position."""
     axes.plot(x, y, marker="_" if x.nunique() == 1 else None, markersize=12, **line)
 
 
 def places(x: ArrayLike, among: ArrayLike, index: int, count: int) -> np.ndarray:
-    """The positions of x on an axis of `categories`, where `count` methods lie side by side within each category, and
-    this is the one with this index. A numeric axis has no such function: there every point stands at its value."""
+    """The positions of x on an axis of `categories`, for the method of this index among `count` methods side by side in
+    each category. On a numeric axis, every point stands at its value."""
     beside = (index - (count - 1) / 2) * min(0.6 / max(count - 1, 1), 0.12)
     return np.searchsorted(np.unique(among), x) + beside
 
 
 def categories(axes: Axes, values: ArrayLike, text: str | Callable[[float], str] = "{:.15g}") -> None:
-    """Make the x axis one of categories, a column for each of these values, with its text below and lines between."""
+    """Give the x axis a column for each of these values, with its text below and lines between the columns."""
     columns = np.unique(values)
     axes.set_xticks(range(len(columns)), [text.format(v) if isinstance(text, str) else text(v) for v in columns])
     axes.set_xticks(np.arange(0.5, len(columns) - 1), minor=True)
@@ -347,8 +309,8 @@ def categories(axes: Axes, values: ArrayLike, text: str | Callable[[float], str]
 
 
 def size_ticks(axes: Axes, values: Iterable[float], margin: float = 1.45, text: str = "{:.15g}") -> None:
-    """Make the x axis logarithmic, with exactly these values as ticks, each in this format; the axis reaches beyond the
-    outermost ticks by the factor `margin`."""
+    """Make the x axis logarithmic, with exactly these values as ticks, in this format; the axis exceeds the outermost
+    ticks by the factor `margin`."""
     ticks = sorted(set(values))
     axes.set_xscale("log")
     axes.set_xticks(ticks, [text.format(tick) for tick in ticks])
@@ -357,9 +319,14 @@ def size_ticks(axes: Axes, values: Iterable[float], margin: float = 1.45, text: 
         axes.set_xlim(ticks[0] / margin, ticks[-1] * margin)
 
 
+def only_ticks(axes: Axes, ticks: Sequence[float]) -> None:
+    """Give the x axis exactly these ticks."""
+    axes.set_xticks(ticks, [f"{tick}" for tick in ticks])
+    axes.set_xticks([], minor=True)
+
+
 def compression_ticks(axes: Axes, values: Iterable[float], apart: float, margin: float = 1.45) -> None:
-    """As `size_ticks`, for compressions d/b; a tick less than `apart` decades above the last labelled one has no
-    label."""
+    """As `size_ticks`, for compressions d/b; a tick less than `apart` decades above the last label has no label."""
     ticks = sorted(set(values))
     size_ticks(axes, ticks, margin)
     texts, last = [], 0.0
@@ -372,20 +339,20 @@ def compression_ticks(axes: Axes, values: Iterable[float], apart: float, margin:
 
 
 def participation_ticks(axes: Axes, shares: Sequence[float], margin: float) -> None:
-    """As `size_ticks`, for the shares of the clients that take part in a round, in per cent."""
+    """As `size_ticks`, for the shares of clients in a round, in per cent."""
     size_ticks(axes, shares, margin, "{:g}")
     axes.set_xticks(shares, [f"{100 * share:g} %" for share in shares])
     axes.set_xlabel("clients in a round")
 
 
 def compression(value: float) -> str:
-    """A compression d/b as text: as b is rounded to whole rows, 20.08 stands for 20."""
+    """The text of a compression d/b: since b is rounded to whole rows, 20.08 becomes 20."""
     quarters = round(4 * value) / 4
     return f"{quarters:g}" if abs(value - quarters) < 0.005 * value else f"{value:.3g}"
 
 
 def limits(axes: Axes, rows: pd.DataFrame, include: float) -> None:
-    """Set y limits that include this value, all means, and all intervals except for extremely long ones."""
+    """Set y limits that include this value, all means, and all intervals that are not extremely long."""
     if rows.empty:
         return
     mean, longest = rows[Column.MEAN], 4 * float((rows["high"] - rows["low"]).median()) / 2
@@ -397,8 +364,8 @@ def limits(axes: Axes, rows: pd.DataFrame, include: float) -> None:
 
 
 def plain_log(axes: Axes, which: Literal["x", "y"] = "y") -> None:
-    """Make an axis logarithmic and write its ticks as plain numbers: more of them where it spans less than 100-fold, at
-    equal distances where it spans less than 3-fold."""
+    """Make an axis logarithmic, with plain numbers at its ticks: more ticks for a span below 100-fold, and equidistant
+    ticks below 3-fold."""
     axes.set(**{f"{which}scale": "log"})
     axis: Axis = getattr(axes, f"{which}axis")
     low, high = axis.get_view_interval()
@@ -416,7 +383,7 @@ def without_frame(axes: Axes) -> None:
 
 
 def entries(lines: Mapping[str, Line]) -> list[Line2D]:
-    """Legend entries, by their labels the keyword arguments of a Line2D."""
+    """Legend entries; `lines` has the keyword arguments of a Line2D by label."""
     return [Line2D([], [], label=label, **line) for label, line in lines.items()]
 
 
@@ -432,6 +399,6 @@ def legend(figure: Figure, styles: Sequence[MethodStyle], lines: Mapping[str, Li
 
 
 def _width(lengths: list[int], columns: int) -> float:
-    """About how wide a legend is, in inches, whose entries have these numbers of letters."""
+    """The approximate width in inches of a legend whose entries have these numbers of letters."""
     parts = [part for part in np.array_split(lengths, columns) if part.size]
     return sum(0.5 + 0.055 * int(part.max()) for part in parts)

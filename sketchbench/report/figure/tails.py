@@ -1,4 +1,4 @@
-"""How often an inner product errs by more than t, against what the tail lemmas allow."""
+"""The frequency of errors above t in inner products, against the tail lemmas."""
 
 import textwrap
 from typing import Any
@@ -25,10 +25,10 @@ ROUNDING = 1e-9  # errors below it are due to rounding
 COLUMNS = 4
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """From study tails, a panel per family: the shares `count` / `trials` of errors that reach t (quantity tail), with
-    a band of Clopper-Pearson intervals; the lemmas' thresholds at the height 2δ that they allow (quantity exceedance);
-    the threshold that is never reached (quantity largest_error), a vertical line."""
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
+    """Plot study tails, a panel per family: the shares `count` / `trials` of errors that reach t (quantity tail), with
+    a band of Clopper-Pearson intervals; the lemmas' thresholds at their allowed height 2δ (quantity exceedance); and
+    the threshold that no error reaches (quantity largest_error), a vertical line."""
     table = style.at_largest(tables["tails"], Column.D)
     if table.empty:
         return style.new_figure(1.0)
@@ -77,7 +77,7 @@ def _lemmas(axes: Axes, rows: pd.DataFrame) -> None:
 
 
 def _name(axes: Axes, lemma: Any, x: float, y: float, *, right: bool = True) -> None:
-    """Write the number of a lemma beside a mark: on its right, or on the left of the lowest mark, away from curves; the
+    """Write the number of a lemma to the right of a mark, or to the left of the lowest mark, away from curves. The
     later lemma of a panel has the smaller thresholds."""
     place: dict[str, Any] = {"xytext": (3 if right else -4, 3), "textcoords": "offset points"}
     text = lemma.removeprefix("Lemma ")

@@ -7,8 +7,8 @@ from cycler import cycler
 
 
 def theme(ink: str, colours: Iterable[Any]) -> dict[str, Any]:
-    """Seaborn's theme "ticks" in the context "paper", with our sizes, in the colour `ink` for axes and text, and
-    `colours` for lines that are given none; seaborn itself takes a second to import."""
+    """Seaborn's theme "ticks" in the context "paper", with our sizes, `ink` for axes and text, and `colours` for lines
+    without a colour. Seaborn itself takes a second to import."""
     ticks = {"color": ink, "labelsize": 7, "major.size": 3, "major.width": 0.6, "minor.size": 1.5, "minor.width": 0.4}
     return {
         "font.family": "DejaVu Sans",  # comes with matplotlib: the same text on every machine

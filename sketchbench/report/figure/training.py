@@ -1,4 +1,4 @@
-"""Networks trained plainly and through sketches: accuracy over rounds and traffic, a client's estimates."""
+"""Networks trained plainly and through sketches: accuracy, ROC curves, and a client's estimates of updates."""
 
 import math
 from collections.abc import Sequence
@@ -19,13 +19,16 @@ LEGEND: dict[str, style.Line] = {
     "option II, $WSS^+$": {"color": style.INK, "linestyle": ":", "linewidth": 0.8},
     "estimate of zero": style.BOUND,
 }
+ROC: dict[str, style.Line] = {
+    "plain": {"color": style.EXACT, "marker": "o", "linewidth": 0.8},
+    "sketched": {"color": style.COLOURS[3], "marker": "^", "linewidth": 0.8},
+}
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """From a study of the task `training`, with a row of panels for each share of clients in a round: the quantity
-    accuracy by case, over rounds and over what all clients have sent; and the quantity error by option, over rounds.
-    A curve for every method. Of fewer than ten trainings the bands are no intervals, but go from the least to the
-    largest."""
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
+    """Plot a study of the task `training`, with a row of panels for each share of clients in a round: the accuracy by
+    case, over rounds and over the megabytes of all clients, and the error by option, over rounds. Each method has a
+    curve. With fewer than ten trainings, bands go from the least to the largest training."""
     (table,) = tables.values()
     rows = style.with_intervals(style.select(table, quantity=["accuracy", "error"]))
     rows = rows.where(rows[Column.TRIALS] >= FEW, style.with_range(rows))
@@ -70,3 +73,19 @@ def _curve(axes: Axes, rows: pd.DataFrame, over: str, look: style.Line) -> None:
     for _, series in rows.groupby([Column.METHOD, Column.B]):
         run = series.sort_values(over)
         style.curve(axes, run[over], run, band=0.15, linewidth=0.8, **look)
+
+
+def plot_roc(tables: dict[str, pd.DataFrame]) -> Figure:
+    """Plot from study federated_lfw, by case, the quantity roc over false_positives, and the area under the curve
+    (quantity auc) over the rounds: means of the few trainings, with bands from the least to the largest."""
+    rows = style.with_range(tables["federated_lfw"])
+    figure, (curves, areas) = style.subplots(2.9, 1, 2)
+    for case, look in ROC.items():
+        for axes, quantity, over in ((curves, "roc", Column.FALSE_POSITIVES), (areas, "auc", Column.ROUND)):
+            series = style.select(rows, quantity=quantity, case=case).sort_values(over)
+            style.curve(axes, series[over], series, band=0.15, markersize=3, **look)
+    curves.plot([0, 1], [0, 1], zorder=1, **style.BOUND)
+    curves.set(xlim=(0, 1), ylim=(0, 1.02), xlabel="false positives", ylabel="true positives")
+    areas.set(xscale="log", ylim=(0.4, 1.02), xlabel="round", ylabel="area under the ROC curve")
+    style.legend(figure, [], {**ROC, "guessing": style.BOUND})
+    return figure

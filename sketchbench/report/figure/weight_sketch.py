@@ -20,10 +20,10 @@ IDENTITIES = {
 MARKERS = "o^sDvP"
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """From study weight_sketch. Left, a panel per identity: what was measured over what the paper
-    states (quantities update_error, product_error, plain_error, cross_term) over d. Right: the
-    quantity relative_error over d, its exact value, and the d/s claimed, at the smallest s."""
+def plot(tables: dict[str, pd.DataFrame]) -> Figure:
+    """Plot study weight_sketch. Left, a panel per identity: measured over stated values (quantities update_error,
+    product_error, plain_error, cross_term) over d. Right: the quantity relative_error over d, its exact value, and the
+    claimed d/s, at the smallest s."""
     table = tables["weight_sketch"]
     if Column.READING in table:  # of CountSketch, the family's own exact values are the paper's
         table = table[table[Column.READING] != "family"]
@@ -48,7 +48,7 @@ def _look(index: int, colour: Any) -> style.MethodStyle:
 
 
 def _identity(axes: Axes, rows: pd.DataFrame, methods: list[style.MethodStyle]) -> None:
-    """Draw what was measured over what the paper states; cases, families and sizes side by side."""
+    """Draw measured over stated values; cases, families and sizes side by side."""
     if rows.empty:
         return
     cases = [case for case in CASES if (rows[Column.CASE] == case).any()]

@@ -1,4 +1,4 @@
-"""Which compressors fit a budget of bytes, by the measured frontier that is nearest to a question."""
+"""Find the compressors that fit a budget of bytes, on the measured frontier nearest to a question."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,11 +17,11 @@ from sketchbench.report.table import times
 WORD = 4  # bytes of a float32
 FRONTIERS = (Path("reports/frontier.csv"), Path("reports/paper/frontier.csv"))
 SAMPLED = "sampled"  # the case of clients that are drawn for a round
-SIZES = 10.0  # times more or fewer parameters than measured that an answer still speaks of
+SIZES = 10.0  # an answer covers networks of up to this many times more or fewer parameters
 CHOICES = 3
-TOY = "digits"  # data that are too small to speak of others
+TOY = "digits"  # data that are too small to represent other data
 DEALT = {"iid": "images dealt out at random", "one class": "of one class each", SAMPLED: "of one class each"}  # by case
-# What a choice tells, by the words that people read.
+# The facts of a choice, by their words.
 SHOWN = {
     "compressor": "label",
     "share of bytes sent": "share",
@@ -40,23 +40,23 @@ SHOWN = {
     "the same, of sums": "rounds_sum",
     "messages can be summed": "adds_up",
 }
-# Of a choice in JSON, with its ends.
+# The facts of a choice in JSON, with the ends of intervals.
 FACTS = ("method", "compression", "accuracy_low", "accuracy_high", "loss_low", "loss_high", "trials", "reached")
 
 
 class AdviceError(ValueError):
-    """A question that the measurements do not answer; the message says why, and what they would answer."""
+    """A question that the measurements do not answer; the message says why, and which question they would answer."""
 
 
 class Question(NamedTuple):
     """A question about compressors."""
 
-    nbytes: float  # that a client may send and receive in a round, or one of both, by `way`
+    nbytes: float  # that a client may send and receive in a round, or only one of both, by `way`
     parameters: int  # of the network
-    epsilon: float | None = None  # the privacy that each record must have at least; None for none
+    epsilon: float | None = None  # the privacy that each record needs; None for no privacy
     case: str = "iid"  # how images are dealt out to the clients
-    sums: bool = False  # whether the server may only see the sum of the clients' messages
-    any_size: bool = False  # whether the ratio of bytes alone counts, for networks of any size
+    sums: bool = False  # whether the server sees only the sum of the clients' messages
+    any_size: bool = False  # whether to use the ratio of bytes for networks of any size
     clients: int | None = None
     taking_part: int | None = None  # clients in a round; fewer than `clients` keep no state
     way: str = "both"  # of WAYS
@@ -68,16 +68,15 @@ class Question(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The rows of the frontier that answer a question, the most accurate first; the measurement that they are of, in
-    words; and how the question was read, and differs from it."""
+    """The answer to a question."""
 
-    choices: pd.DataFrame
-    measured: str
-    notes: Sequence[str]
+    choices: pd.DataFrame  # rows of the frontier, the most accurate first
+    measured: str  # their measurement, in words
+    notes: Sequence[str]  # the reading of the question, and its differences from the measurement
 
 
 def read_frontiers(paths: Sequence[Path]) -> pd.DataFrame:
-    """The rows of sealed frontiers, with the time of a round over that without compression where it was measured here.
+    """The rows of sealed frontiers, with the time of a round relative to no compression if it was measured here.
 
     Raises, in one line, SealError or TableError.
     """
@@ -88,7 +87,7 @@ _CELL: list[str] = [Column.METHOD, Column.COMPRESSION, Column.D]
 
 
 def _times(path: Path) -> pd.DataFrame:
-    """`round_time` by cell, of the times that lie beside a frontier; none in a checkout without a run."""
+    """`round_time` by cell, from the times beside a frontier; none in a checkout without a run."""
     place = path.parent / "tables" / f"{COST}.csv"
     table = times.read(place) if place.is_file() else None
     if table is None:
@@ -98,15 +97,15 @@ def _times(path: Path) -> pd.DataFrame:
 
 
 def advise(question: Question, frontier: pd.DataFrame) -> Answer:
-    """The most accurate compressors that fit, of those measured on the nearest network, with clients of this kind. Each
-    is at the largest of its measured sizes that fits, with the weakest privacy measured that is enough: both make the
-    answer one that is kept, not one hoped for.
+    """The most accurate compressors that fit, as measured on the nearest network, with clients of this kind. Each is at
+    its largest measured size that fits, with the weakest sufficient privacy measured, so that the answer is measured
+    and not extrapolated.
 
-    Raises AdviceError where the answer would have to go beyond the measurements.
+    Raises AdviceError if the answer would have to go beyond the measurements.
     """
     full = _full(question.parameters, question.way)
     what = {"up": "sent", "down": "received", "both": "sent and received"}[question.way]
-    notes = [f"{question.nbytes:g} bytes {what} are 1/{full / question.nbytes:.3g} of those without compression."]
+    notes = [f"{question.nbytes:g} bytes {what} are 1/{full / question.nbytes:.3g} of the bytes without compression."]
     rows, more = _of_clients(frontier[frontier["accuracy"].notna()], question)
     rows, private = _private(rows, question.epsilon)
     notes += more + private
@@ -123,38 +122,38 @@ def advise(question: Question, frontier: pd.DataFrame) -> Answer:
         least = shares(trained(rows), question.way).min()
         raise AdviceError(
             f"{question.nbytes:g} bytes {what} for {question.parameters} parameters are "
-            f"1/{full / question.nbytes:.3g} of all, and the least that was measured is 1/{1 / least:.3g}: at least "
-            f"{math.ceil(least * full)} bytes can be spoken of"
+            f"1/{full / question.nbytes:.3g} of all bytes, and the smallest measured share is 1/{1 / least:.3g}; "
+            f"ask for at least {math.ceil(least * full)} bytes"
         )
     choices = fitting.head(CHOICES)
     level = choices["accuracy_high"].iloc[1:] >= choices["accuracy_low"].iloc[0]
     if level.any():
         which = " and ".join(str(place) for place, same in enumerate(level, 2) if same)
-        notes.append(f"The interval of 1 overlaps with that of {which}: which is more accurate is open.")
+        notes.append(f"The intervals of 1 and {which} overlap, so that the more accurate choice is open.")
     if choices["reached"].notna().all() and choices["rounds_to_target"].isna().all():
         notes.append(_out_of_reach(rows, question, full))
     return Answer(choices, described(first), notes)
 
 
 def _out_of_reach(rows: pd.DataFrame, question: Question, full: float) -> str:
-    """That no choice reaches the target, and what does with the fewest bytes."""
-    said = "With none of these does the median training reach the target"
+    """Say that no choice reaches the target, and name the cheapest that does."""
+    said = "The median training reaches the target with none of these choices"
     reaching = rows[rows["rounds_to_target"].notna()]
     if reaching.empty:
-        return f"{said}, nor with any other that was measured."
+        return f"{said}, nor with any other measured compressor."
     own = shares(reaching, question.way)
     least = reaching.iloc[int(own.argmin())]
     return f"{said}. {least['label']} at 1/{least['compression']:g} does, with {math.ceil(own.min() * full):,} bytes."
 
 
 def trained(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows whose trainings did not all diverge: those have the accuracy 0."""
+    """The rows of trainings that did not all diverge, which means the accuracy 0."""
     return rows[rows["accuracy"] > 0]
 
 
 def fit(rows: pd.DataFrame, share: float, way: str = "both") -> pd.DataFrame:
-    """The rows of one setting whose bytes are at most this share of those without compression: of each compressor the
-    one with the most bytes that trained at all, the most accurate first."""
+    """The rows of one setting with at most this share of the bytes without compression, the most accurate first: for
+    each compressor, the row with the most bytes that trained at all."""
     rows = trained(rows)
     own = shares(rows, way)
     rows = rows.assign(_share=own)[own <= share * (1 + 1e-9)]
@@ -163,17 +162,17 @@ def fit(rows: pd.DataFrame, share: float, way: str = "both") -> pd.DataFrame:
 
 
 def shares(rows: pd.DataFrame, way: str = "both") -> pd.Series:
-    """The bytes of each row over those without compression."""
+    """The bytes of each row divided by the bytes without compression."""
     return rows[WAYS[way]] / _full(rows["d"], way)
 
 
 def _full(parameters: Any, way: str) -> Any:
-    """Bytes of a round without compression."""
+    """The bytes of a round without compression."""
     return WORD * parameters * (2 if way == "both" else 1)
 
 
 def _of_clients(rows: pd.DataFrame, question: Question) -> tuple[pd.DataFrame, list[str]]:
-    """The rows measured with clients of the kind in question: with or without state, with or without sums of noise."""
+    """The rows measured with the question's kind of clients: with or without state, with or without shared noise."""
     sampled = (rows["taking_part"] < rows["clients"]) | (rows["case"] == SAMPLED)
     rows = rows[sampled == question.sampled]
     if question.sampled:
@@ -181,7 +180,7 @@ def _of_clients(rows: pd.DataFrame, question: Question) -> tuple[pd.DataFrame, l
             raise AdviceError("clients that are drawn for a round were not measured; let all clients take part")
         alike = rows[rows["case"] == question.case]
         kind = "; with clients of one class each" if question.case != "one class" else ""
-        return (alike, []) if len(alike) else (rows, [f"Clients keep no state, as few take part in a round{kind}."])
+        return (alike, []) if len(alike) else (rows, [f"Few clients take part in a round and keep no state{kind}."])
     shared = question.epsilon is not None and question.sums
     case = question.case + SUMS * shared
     known = rows["case"].drop_duplicates()
@@ -195,20 +194,20 @@ def _of_clients(rows: pd.DataFrame, question: Question) -> tuple[pd.DataFrame, l
 
 
 def _private(rows: pd.DataFrame, epsilon: float | None) -> tuple[pd.DataFrame, list[str]]:
-    """The rows with the largest ε that is not above the one that is asked for."""
+    """The rows with the largest ε that is at most the requested ε."""
     if epsilon is None:
         return rows[rows["epsilon"].isna()], []
     known = sorted(rows["epsilon"].dropna().unique())
     kept = [value for value in known if value <= epsilon]
     if not known:
-        raise AdviceError("privacy was not measured for clients like these; leave --epsilon out, or take --clients iid")
+        raise AdviceError("privacy was not measured for such clients; leave out --epsilon, or use --clients iid")
     if not kept:
-        raise AdviceError(f"epsilon={epsilon:g} is below {known[0]:g}, the smallest that was measured")
+        raise AdviceError(f"epsilon={epsilon:g} is below {known[0]:g}, the smallest measured ε")
     return rows[rows["epsilon"] == kept[-1]], [f"Measured at ε = {kept[-1]:g}."] if kept[-1] != epsilon else []
 
 
 def _nearest(rows: pd.DataFrame, question: Question) -> pd.DataFrame:
-    """The rows of the network that is nearest in size, by ratio, on one data set."""
+    """The rows of the network of the nearest size, by ratio, on one data set."""
     apart = np.abs(np.log(rows["d"].astype(float) / question.parameters))
     if len(rows) and (question.any_size or apart.min() <= math.log(SIZES)):
         nearest = rows[apart == apart.min()]
@@ -217,12 +216,12 @@ def _nearest(rows: pd.DataFrame, question: Question) -> pd.DataFrame:
     sizes = ", ".join(f"{size:,.0f}" for size in sorted(rows["d"].unique()))
     raise AdviceError(
         f"networks of {sizes or 'no'} parameters were measured, and {question.parameters} are more than {SIZES:g} "
-        f"times away; add --any-size to take the ratio of bytes as all that counts"
+        "times away; add --any-size to use the ratio of bytes alone"
     )
 
 
 def described(row: Mapping[Any, Any]) -> str:
-    """The measurement that a row is of: `MNIST, 199,210 parameters, 10 of 1,000 clients, without state`."""
+    """The measurement of a row: `MNIST, 199,210 parameters, 10 of 1,000 clients, without state`."""
     data = "data unnamed" if pd.isna(row["data"]) else f"{row['data']}{' (a toy)' if row['data'] == TOY else ''}"
     clients = clients_of(row)
     noise = "noise shared under secure aggregation" if row["case"].endswith(SUMS) else "noise at each client"
@@ -231,7 +230,7 @@ def described(row: Mapping[Any, Any]) -> str:
 
 
 def clients_of(row: Mapping[Any, Any]) -> str:
-    """How many clients there are, how images are dealt to them, and whether they keep state, in words."""
+    """The number of clients, their images, and whether they keep state, in words."""
     case = row["case"].removesuffix(SUMS)
     kind = DEALT.get(case, case)
     if pd.isna(row["clients"]):
@@ -242,26 +241,26 @@ def clients_of(row: Mapping[Any, Any]) -> str:
 
 
 def _apart(question: Question, row: Mapping[Any, Any]) -> Iterator[str]:
-    """How far a question is from the measurement of a row, in sentences."""
+    """The differences between a question and the measurement of a row, in sentences."""
     if (factor := question.parameters / row["d"]) != 1:
-        far = "" if 1 / SIZES <= factor <= SIZES else ", so that the ratio of bytes is all that speaks"
-        yield f"Your network has {factor:.3g} times as many parameters{far}; bytes below are those of the measured one."
+        far = "" if 1 / SIZES <= factor <= SIZES else ", so that only the ratio of bytes is comparable"
+        yield f"Your network has {factor:.3g} times as many parameters{far}; bytes below are for the measured network."
     asked = (question.taking_part or question.clients, question.clients)
     there = (row["taking_part"], row["clients"])
     if question.clients and asked != there and not pd.isna(row["clients"]):
         measured = f"{there[0]:,.0f} of {there[1]:,.0f}"
-        yield f"You have {asked[0]:,} of {asked[1]:,} clients in a round; measured were {measured}."
+        yield f"You have {asked[0]:,} of {asked[1]:,} clients in a round; the measurement has {measured}."
 
 
 def table(answer: Answer) -> list[list[str]]:
-    """The choices as people read them: a line for each fact, with the words for it, then what each choice has."""
+    """The choices as text: a line for each fact, with its words and the value of each choice."""
     rows = [_shown(row) for row in answer.choices.to_dict("records")]
     lines = [[words, *(row[name] for row in rows)] for words, name in SHOWN.items()]
     return [["", *map(str, range(1, len(rows) + 1))], *lines]
 
 
 def _shown(row: Mapping[Any, Any]) -> dict[str, str]:
-    """What a choice tells, in words."""
+    """The facts of a choice, in words."""
     memory = row["client_memory"] * WORD * row["d"]
     facts = {name: "-" if pd.isna(row.get(name)) else f"{row[name]:,.0f}" for name in SHOWN.values() if name != "label"}
     facts |= {"label": row["label"], "share": f"1/{row['compression']:g}"}
@@ -285,7 +284,7 @@ def _interval(row: Mapping[Any, Any], name: str) -> str:
 
 
 def to_json(question: Question, answer: Answer) -> dict[str, Any]:
-    """The answer as JSON has it: the question, the measurement, how it differs, and the choices; null for no value."""
+    """The answer for JSON: the question, the measurement, their differences, and the choices; null for no value."""
     row = answer.choices.iloc[0].to_dict()
     names = [name for name in dict.fromkeys([*FACTS, *SHOWN.values(), "command"]) if name in row]
     about = ("data", "d", "case", "epsilon", "clients", "taking_part")
@@ -303,7 +302,7 @@ def to_json(question: Question, answer: Answer) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A value for JSON: None for NaN, and whole numbers as integers."""
+    """The JSON value: None for NaN, and whole numbers as integers."""
     value = value.item() if hasattr(value, "item") else value
     if isinstance(value, float):
         return None if math.isnan(value) else int(value) if value.is_integer() else value

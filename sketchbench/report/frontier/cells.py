@@ -18,6 +18,7 @@ from sketchbench.report.frontier import CONTRACT, COST, LEAKAGE, TRAINING, TRAIN
 from sketchbench.report.inputs import frontier_inputs
 from sketchbench.report.table.reading import COLUMNS as FROM
 from sketchbench.report.table.reading import read_table
+from sketchbench.run.config.schema import load
 
 ERROR = 0.05  # probability that any interval of one quantity misses
 CELL: list[str] = [Column.METHOD, Column.COMPRESSION, Column.D]
@@ -26,83 +27,35 @@ SUMS = ", secure aggregation"  # at the end of a case
 BOTH = "bytes_both"
 WAYS = {"up": Column.BYTES_UP.value, "down": Column.BYTES_DOWN.value, "both": BOTH}
 VIEWS = {"server": "server", "sum": "sum", "another client": "client", "eavesdropper": "eavesdropper"}
-# meanings of the columns of frontier.csv; columns of `MEASURED` come with the ends of their interval, _low and _high
-MEANINGS = {
-    "method": "compressor: its config in conf/compressor",
-    "label": "label of the compressor",
-    "compression": "budget: all bytes of an update in float32 over those that a client may send",
-    "data": "data set of the trainings",
-    "case": (
-        "training images of each client: iid, or of one class; sampled: of one class, and few of many clients, without "
-        "state, take part in a round; secure aggregation: the server sees sums alone, and clients share the noise"
-    ),
-    "epsilon": "ε of each record against the server, after all rounds of a training; empty without privacy",
-    "d": "number of parameters of the network",
-    "clients": "number of clients",
-    "taking_part": "number of clients in a round; where it is less than all, clients keep no state",
-    "bytes_up": "bytes that a client sends in a round",
-    "bytes_down": "bytes that a client receives in a round, in the mean",
-    "bytes_both": "bytes_up and bytes_down together",
-    "adds_up": "whether a server that only sees the sum of the messages can do its part",
-    "trials": "number of trainings",
-    "accuracy": "test accuracy at the end",
-    "loss": "accuracy without compression, with the same start, batches and noise, less the accuracy",
-    "reached": "trainings that reach the target: the accuracy without compression, less 5 %",
-    "rounds_to_target": "rounds in which the median training reaches the target; empty if it never does",
-    "target_up": "bytes that a client sends in so many rounds",
-    "target_down": "bytes that a client receives in so many rounds",
-    "target_both": "target_up and target_down together",
-    "leak_server": "PSNR of the best attack on one client's message over that of the mean image of its class, dB",
-    "leak_sum": "leak_server, for an attack on the sum of all clients' messages",
-    "leak_client": "leak_server, for an attack by another client on what the server sends",
-    "leak_eavesdropper": "leak_server, for an attack on one client's message without the key",
-    "rounds_server": "rounds until one client's messages show the median image; empty if those tried do not",
-    "rounds_sum": "rounds_server, for the sums of all clients' messages",
-    "ssim_server": "structural similarity of the image that the attack on one message gives",
-    "property_server": "area under the ROC curve of telling a property of a client's batch from its message",
-    "client_memory": "bytes that a client keeps from round to round, over those of an update",
-    "server_memory": "bytes that the server keeps, over those of an update",
-    "dominated": "another compressor sends and receives no more in sum, and is more accurate, beyond both intervals",
-    "refused": "reason why the compressor has no number",
-    "command": "command that makes this row's training again",
-}
+MEANINGS: dict[str, str] = load(Path(__file__).with_name("columns.yaml"))  # of the columns of frontier.csv
 MEASURED = ("accuracy", "loss", *(f"leak_{name}" for name in VIEWS.values()))
 COLUMNS = [name + end for name in MEANINGS for end in ("", *(("_low", "_high") if name in MEASURED else ()))]
 COUNTS = ["d", "clients", "taking_part", *WAYS.values(), "trials", "reached", "rounds_to_target"]
 COUNTS += [f"target_{way}" for way in WAYS]
 
 
-class Trained(NamedTuple):
-    """What the trainings of a study are of, which its table does not say.
+class TrainedStudy(NamedTuple):
+    """Facts about the trainings of a study that its table lacks."""
 
-    Arguments:
-        data: the data set, in words.
-        clients: the number of clients, by case.
-        taking_part: those in a round, by case; all where a case has none.
-        command: makes the command that trains a method at a compression again.
-        commands: of what it makes the commands, as text: two that make other commands have other texts.
-    """
-
-    data: str
-    clients: Mapping[str, int]
-    taking_part: Mapping[str, int]
-    command: Callable[[str, float], str]
-    commands: str = ""
+    data: str  # the data set, in words
+    clients: Mapping[str, int]  # the number of clients, by case
+    taking_part: Mapping[str, int]  # the number of clients in a round, by case; all clients if a case has no entry
+    command: Callable[[str, float], str]  # the command that repeats the training of a method at a compression
+    commands: str = ""  # identifies `command`: functions that give other commands have other strings
 
     @property
     def words(self) -> str:
-        """All that the frontier says of these trainings, as one text."""
+        """All facts of these trainings in the frontier, as one string."""
         return json.dumps([self.data, dict(self.clients), dict(self.taking_part), self.commands], sort_keys=True)
 
 
-NOTHING: Mapping[str, Trained] = MappingProxyType({})
+NOTHING: Mapping[str, TrainedStudy] = MappingProxyType({})
 
 
-def join(tables: Sequence[Path], scale: str, csv: Path, trained: Mapping[str, Trained] = NOTHING) -> None:
+def join(tables: Sequence[Path], scale: str, csv: Path, trained: Mapping[str, TrainedStudy] = NOTHING) -> None:
     """Join the sealed tables of a scale, write the frontier as CSV, and seal it; `trained` is by study.
 
-    Raises, in one line, ValueError for a file that is not what it must be, FileError (an OSError) for one that can't be
-    written.
+    Raises, in one line, ValueError for an invalid file, and FileError (an OSError) for a file that can't be written.
     """
     frontier = cells({path.stem: read_table(path, "table", FROM, scale=scale) for path in tables}, trained)
     frontier = frontier.astype(dict.fromkeys(COUNTS, "Int64"))  # else large ones are rounded
@@ -112,7 +65,7 @@ def join(tables: Sequence[Path], scale: str, csv: Path, trained: Mapping[str, Tr
 
 
 def read(path: Path, scale: str | None = None) -> pd.DataFrame:
-    """A sealed frontier, with all `COLUMNS`: those that it lacks, as one of older code may, are empty.
+    """Read a sealed frontier with all `COLUMNS`; columns that a frontier of older code lacks are empty.
 
     Raises, in one line, SealError or TableError, as `read_table`.
     """
@@ -120,12 +73,12 @@ def read(path: Path, scale: str | None = None) -> pd.DataFrame:
     return _counted(read_table(path, "frontier", needed, scale=scale).reindex(columns=COLUMNS))
 
 
-def cells(tables: Mapping[str, pd.DataFrame], trained: Mapping[str, Trained] = NOTHING) -> pd.DataFrame:
+def cells(tables: Mapping[str, pd.DataFrame], trained: Mapping[str, TrainedStudy] = NOTHING) -> pd.DataFrame:
     """The frontier of these tables by study, without controls; studies other than `TRAINING` may be missing.
 
-    A row for each compressor, budget, case, ε and network has the columns `COLUMNS`, of which _low and _high are the
-    ends of intervals that hold at once for all rows of a column, except with probability 5 %. What does not depend on
-    the case or ε, such as leakage, is repeated for the network of `TRAINING`.
+    Each compressor, budget, case, ε and network has a row with the columns `COLUMNS`. Columns _low and _high are the
+    ends of intervals that hold at once for all rows of a column, except with probability 5 %. Quantities that depend on
+    neither case nor ε, such as leakage, are repeated for the network of `TRAINING`.
     """
     rows = by_setting(pd.concat([_described(tables[one], trained.get(one)) for one in TRAININGS if one in tables]))
     keys = [*CELL, Column.CASE, Column.EPSILON]
@@ -150,14 +103,14 @@ def cells(tables: Mapping[str, pd.DataFrame], trained: Mapping[str, Trained] = N
 
 
 def _counted(frontier: pd.DataFrame) -> pd.DataFrame:
-    """The frontier with the bytes of both ways, and those to the target."""
+    """The frontier with the bytes of both ways, and the bytes to the target."""
     frontier = frontier.assign(**{BOTH: frontier[Column.BYTES_UP] + frontier[Column.BYTES_DOWN]})
     to_target = {f"target_{way}": frontier["rounds_to_target"] * frontier[nbytes] for way, nbytes in WAYS.items()}
     return frontier.assign(**to_target)
 
 
-def _described(table: pd.DataFrame, trained: Trained | None) -> pd.DataFrame:
-    """The rows of a table of trainings that `_ours` gives, with what they are of."""
+def _described(table: pd.DataFrame, trained: TrainedStudy | None) -> pd.DataFrame:
+    """The rows of a table of trainings that `_ours` gives, with the facts of the trainings."""
     rows = _ours(table)
     if not trained:
         return rows.assign(data=np.nan, clients=np.nan, taking_part=np.nan, command="")
@@ -170,12 +123,12 @@ def _described(table: pd.DataFrame, trained: Trained | None) -> pd.DataFrame:
 
 
 def by_setting(trained: pd.DataFrame) -> pd.DataFrame:
-    """Rows of trainings whose case is that of the clients alone, with and without privacy: ε tells which."""
+    """The rows with the clients' case alone, with and without privacy, which ε shows."""
     return trained.assign(**{Column.CASE: trained[Column.CASE].str.removesuffix(", private")})
 
 
 def _ours(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of a table that are not about controls, with all columns that are used here."""
+    """The rows of a table without controls, with all columns that this module uses."""
     rows = table[~table[Column.METHOD].str.startswith(CONTROLS)]
     used = [*SETTING, Column.ROUND, Column.TRIALS, Column.COUNT, Column.MEAN, Column.SD, Column.SKEWNESS, Column.VALUE]
     used.append(Column.REASON)
@@ -187,8 +140,8 @@ def _of(table: pd.DataFrame, quantity: str) -> pd.DataFrame:
 
 
 def _by_cell(tables: Mapping[str, pd.DataFrame], d: int) -> Iterator[pd.DataFrame]:
-    """Quantities of a compressor, at one budget or at all, that depend on no setting, on the network of d parameters: a
-    table of one column each."""
+    """Quantities of a compressor, at one budget or at all, that depend on no setting, for the network of d parameters:
+    a table of one column each."""
     if LEAKAGE in tables:
         leaked = _ours(tables[LEAKAGE]).assign(d=d)
         leaked = leaked[leaked[Column.ROUND].isna() | (leaked[Column.ROUND] == 1)]
@@ -217,7 +170,7 @@ def _named(rows: pd.DataFrame, column: str, keys: list[str], name: str) -> pd.Da
 
 
 def _with_interval(rows: pd.DataFrame, keys: list[str], name: str) -> pd.DataFrame:
-    """The means of these rows under a name, with the ends of intervals that hold at once."""
+    """The means of these rows under a name, with the ends of simultaneous intervals."""
     rows = rows[rows[Column.MEAN].notna()].drop_duplicates(keys)
     error = ERROR / max(1, len(rows))
     ends = [
@@ -232,8 +185,8 @@ def _with_interval(rows: pd.DataFrame, keys: list[str], name: str) -> pd.DataFra
 
 
 def dominated(rows: pd.DataFrame, by: str) -> NDArray[np.bool_]:
-    """Whether another row of the same setting has no more bytes in the column `by`, and lies above: its `low` above
-    this one's `high`. O(rows²)."""
+    """Whether another row of the same setting has no more bytes in the column `by`, and its `low` exceeds this row's
+    `high`. O(rows²)."""
     settings = rows.groupby(SETTING, dropna=False).ngroup().to_numpy()
     nbytes, low, high = (rows[name].to_numpy(dtype=float) for name in (by, "low", "high"))
     beaten = (settings[:, None] == settings) & (nbytes <= nbytes[:, None]) & (low > high[:, None])

@@ -1,26 +1,15 @@
-"""When a printed number agrees with a measured one.
+"""The rules by which a printed number agrees with a measured number.
 
-A number that a paper prints without a spread is one draw, or the mean of as many as the paper says, of what the paper
-measured: another start, other batches, other sketches give another one. So it is not held against the interval of our
-mean, but against the one in which another such mean would lie, with a probability of 95 %, if it were of the
-distribution that we measured:
+A number that a paper prints without a spread is one draw, or the mean of the number of draws that the paper states. It
+is held against the interval in which another such mean would lie with probability 95 %, if it had the distribution that
+we measured:
 
     mean ± t · sd · √(1/draws + 1/trials),    t of Student with trials - 1 degrees of freedom,
 
-widened by half a unit of its last printed digit, and by what was granted in advance. That supposes normal draws, and of
-few trials nobody can see whether the draws are normal or their logarithms are: of something positive, such as a number
-of rounds, the same is therefore done with logarithms, mean · exp(± t · sd/mean · √(1/draws + 1/trials)).
-
-A single trial has no spread of its own. Where the cell names rows to borrow one from, it is taken to vary at most as
-much as the most variable of them: by the largest upper limit of their coefficients of variation, each with the error
-ERROR/2, so that they need not be alike, and with ERROR/2 for the draw itself, of logarithms.
-
-`differs` is outside of both. `agrees` is inside of both, where they could have told: they are not wider than was
-stated in advance. All else is `open`, as are fewer than 2 trials.
-
-A number without randomness agrees where it rounds to the printed digits. One that is printed as a bound, and words,
-agree where the claim that says so holds, and differ where it fails; all else about a claim leaves them open. Where a
-figure is a picture and the text has neither number nor words, no measurement decides: `unprinted`.
+widened by half a unit of the last printed digit, and by the tolerance stated in advance. Few trials do not show whether
+draws or their logarithms are normal. So positive quantities have a second interval, mean · exp(± t · sd/mean ·
+√(1/draws + 1/trials)). A number outside both intervals `differs`. A number inside both `agrees`, if the intervals are
+no wider than stated in advance. All other numbers are `open`. `site.printed.RULE` states all rules.
 """
 
 import math
@@ -34,13 +23,13 @@ from sketchbench.measure.interval import Interval, normal_quantile, student_quan
 from sketchbench.measure.summary import ROUNDING
 from sketchbench.report.printed.transcription import PrintedCell
 
-ERROR = 0.05  # probability that a number that is of the same distribution differs
+ERROR = 0.05  # probability that a number of the same distribution differs
 AGREES, DIFFERS, OPEN, UNPRINTED = "agrees", "differs", "open", "unprinted"
 VERDICTS = {"holds": AGREES, "holds, not sharp": AGREES, "fails": DIFFERS}
 
 
 class CellOutcome(NamedTuple):
-    """The result of comparing a cell: columns of printed.csv (see `cells.MEANINGS`), with NaN for no number."""
+    """The result of a cell's comparison: columns of printed.csv (see `cells.MEANINGS`); NaN for no number."""
 
     agrees: str
     reason: str
@@ -50,48 +39,48 @@ class CellOutcome(NamedTuple):
     trials: int = 0
 
 
-def draw_intervals(mean: float, sd: float, trials: int, *, draws: int, positive: bool) -> list[Interval]:
-    """The intervals in which the mean of further draws lies, except with the probability ERROR: one for normal draws,
-    and for positive numbers also one for log-normal draws. For at least 2 trials."""
+def prediction_intervals(mean: float, sd: float, trials: int, *, draws: int, positive: bool) -> list[Interval]:
+    """The intervals that miss the mean of further draws with probability ERROR, from at least 2 trials: for normal
+    draws, and for positive numbers also for log-normal draws."""
     spread = student_quantile(ERROR, trials - 1) * sd * math.sqrt(1 / draws + 1 / trials)
     normal = [Interval(mean - spread, mean + spread)]
     return [*normal, Interval(mean * math.exp(-spread / mean), mean * math.exp(spread / mean))] if positive else normal
 
 
 def judge_draw(cell: PrintedCell, row: Mapping[Any, Any]) -> CellOutcome:
-    """The printed number as the mean of draws from the distribution whose mean, sd and trials a row has."""
+    """Compare the printed number as the mean of draws with the distribution of a row's mean, sd and trials."""
     mean, sd = number(row, Column.MEAN), number(row, Column.SD)
     trials = int(number(row, Column.TRIALS, 0.0))
     if math.isnan(mean):
         why = [str(row[name]) for name in (Column.STATUS, Column.REASON) if isinstance(row.get(name), str)]
-        return CellOutcome(OPEN, f"no number came out: {', '.join(why) or 'the row has none'}", trials=trials)
+        return CellOutcome(OPEN, f"no number: {', '.join(why) or 'the row has none'}", trials=trials)
     if trials < 2 or math.isnan(sd):
         return CellOutcome(OPEN, "fewer than 2 trials have no spread", mean, trials=trials)
     if sd <= ROUNDING * abs(mean):
-        return CellOutcome(OPEN, f"all {trials} trials gave the same, so that nothing is known of their spread", mean)
+        return CellOutcome(OPEN, f"all {trials} trials gave the same value; the spread is unknown", mean)
     assert cell.tolerance is not None  # as `transcription` has checked
-    intervals = draw_intervals(mean, sd, trials, draws=cell.draws, positive=number(row, Column.MINIMUM) > 0)
+    intervals = prediction_intervals(mean, sd, trials, draws=cell.draws, positive=number(row, Column.MINIMUM) > 0)
     spread = intervals[0].high - mean
     granted = (cell.rounding + cell.tolerance.amount) * (1 + ROUNDING)
     inside = [low - granted <= cell.number <= high + granted for low, high in intervals]
     widest = max(high - low for low, high in intervals) / 2
     draws = "one draw" if cell.draws == 1 else f"a mean of {cell.draws} draws"
     words = f"{mean:.4g} ± {spread:.3g} for {draws}, from {trials} trials"
-    agrees, reason = AGREES, f"{cell.printed} lies inside of {words}"
+    agrees, reason = AGREES, f"{cell.printed} lies inside {words}"
     if not any(inside):
-        agrees, reason = DIFFERS, f"{cell.printed} lies outside of {words}"
+        agrees, reason = DIFFERS, f"{cell.printed} lies outside {words}"
     elif not all(inside):
         low, high = intervals[inside.index(True)]
         which = "normal" if inside[0] else f"log-normal, {low:.4g} to {high:.4g}"
-        agrees, reason = OPEN, f"{cell.printed} lies inside only if draws are {which}, and not in the other: {words}"
+        agrees, reason = OPEN, f"{cell.printed} lies inside only if draws are {which}: {words}"
     elif widest > cell.tolerance.widest * abs(cell.number):
-        agrees, reason = OPEN, f"{reason}, which is too wide to say anything"
+        agrees, reason = OPEN, f"{reason}, which is too wide to decide"
     return CellOutcome(agrees, reason, mean, *intervals[0], trials)
 
 
 def judge_single(cell: PrintedCell, row: Mapping[Any, Any], others: Sequence[Mapping[Any, Any]]) -> CellOutcome:
-    """The printed number as a draw from the distribution of a single trial, whose spread is borrowed of `others`, rows
-    of at least 2 trials each."""
+    """Compare the printed number, as a draw, with a single trial, which borrows its spread from `others`: rows of at
+    least 2 trials each."""
     assert cell.tolerance is not None  # as `transcription` has checked
     limits = [_spread_limit(other) for other in others]
     mean, spread = number(row, Column.MEAN), max(limits) * math.sqrt(1 / cell.draws + 1)
@@ -99,31 +88,31 @@ def judge_single(cell: PrintedCell, row: Mapping[Any, Any], others: Sequence[Map
     granted = (cell.rounding + cell.tolerance.amount) * (1 + ROUNDING)
     inside = low - granted <= cell.number <= high + granted
     words = f"{low:.4g} to {high:.4g}, from 1 trial with the spread of the most variable of {len(others)} other rows"
-    reason = f"{cell.printed} lies {'inside' if inside else 'outside'} of {words}, at most {max(limits):.2g} of it"
+    reason = f"{cell.printed} lies {'inside' if inside else 'outside'} {words}, at most {max(limits):.2g} of it"
     if inside and (high - low) / 2 > cell.tolerance.widest * abs(cell.number):
-        return CellOutcome(OPEN, f"{reason}, which is too wide to say anything", mean, low, high, 1)
+        return CellOutcome(OPEN, f"{reason}, which is too wide to decide", mean, low, high, 1)
     return CellOutcome(AGREES if inside else DIFFERS, reason, mean, low, high, 1)
 
 
 def _spread_limit(row: Mapping[Any, Any]) -> float:
-    """The upper limit of the standard deviation of the logarithm of positive log-normal draws, which exceeds it with
-    the probability 1 - ERROR/2 or more, given their mean, sd and trials."""
+    """An upper limit for the standard deviation of the logarithm of positive log-normal draws, from their mean, sd and
+    trials; it holds with probability 1 - ERROR/2 or more."""
     freedom = int(number(row, Column.TRIALS)) - 1
     squared = math.log1p((number(row, Column.SD) / number(row, Column.MEAN)) ** 2)
     return math.sqrt(squared * freedom / special.chdtri(freedom, 1 - ERROR / 2))
 
 
 def judge_digits(cell: PrintedCell, value: float) -> CellOutcome:
-    """The printed number as the rounding of one without randomness."""
+    """Compare the printed number with the rounding of a number without randomness."""
     if math.isnan(value):
-        return CellOutcome(OPEN, "no number came out")
+        return CellOutcome(OPEN, "no number")
     same = abs(cell.number - value) <= cell.rounding + ROUNDING * abs(value)
     reason = f"{value:.6g} {'rounds' if same else 'does not round'} to {cell.printed}"
     return CellOutcome(AGREES if same else DIFFERS, reason, value, value, value)
 
 
 def judge_claim(cell: PrintedCell, verdicts: Sequence[Mapping[Any, Any]]) -> CellOutcome:
-    """Words, or a bound, by the verdicts on the claim that says so: one that fails decides, then one that is open."""
+    """Judge words or a bound by the verdicts on their claim: first a verdict that fails decides, then an open one."""
     of = f" of {cell.method}" if cell.method else ""
     if not verdicts:
         return CellOutcome(OPEN, f"claim {cell.claim} has no verdict{of}")
@@ -143,6 +132,6 @@ def judge_claim(cell: PrintedCell, verdicts: Sequence[Mapping[Any, Any]]) -> Cel
 
 
 def number(row: Mapping[Any, Any], name: str, missing: float = math.nan) -> float:
-    """The number in a column of a row; `missing` where the row has none."""
+    """The number in a column of a row; `missing` if the row has none."""
     value = row.get(name, missing)
     return missing if value is None or math.isnan(value) else float(value)

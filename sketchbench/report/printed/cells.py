@@ -1,7 +1,7 @@
-"""Printed cells joined with what was measured: a row for each cell, with whether the two agree, and why.
+"""Join printed cells with measured numbers: a row for each cell, with whether the two agree, and why.
 
-The rule is in `agreement`. A cell is open, whatever was measured, where its study has no table here, and where it is of
-the papers' size and the tables are of another scale.
+`agreement` has the rules. A cell is open if its study has no table here, or if it is of the papers' size and the tables
+are of another scale.
 """
 
 import math
@@ -33,39 +33,38 @@ from sketchbench.report.table.reading import COLUMNS, read_table
 from sketchbench.run.config.chapters import claim_ids
 
 PAPERS = "paper"  # the scale that measures at the papers' size
-SAME = 1e-9  # relative difference of numbers in a table that count as equal
-LAST = "last"  # in the place of a round: the last measured one, which the reason then names
+SAME = 1e-9  # relative difference of numbers that count as equal
+LAST = "last"  # instead of a round: the last measured round, which the reason then names
 VERDICTS = ("claim", "role", "method", "verdict", "statistic", "low", "high", "bound", "trials")
 # meanings of the columns of printed.csv
 MEANINGS = {
     "paper": "key of the paper",
     "place": "table or figure of the paper",
     "cell": "cell of the table, or statement about the figure",
-    "printed": "number as the paper prints it; empty where its text gives no number",
+    "printed": "printed number; empty if the paper's text gives no number",
     "unit": "unit of the printed and the measured number",
-    "measured": "measured number; empty where a claim judges the cell, or nothing was measured",
+    "measured": "measured number; empty if a claim judges the cell, or nothing was measured",
     "low": "lower end of the interval that must contain the printed number",
     "high": "upper end of that interval",
     "trials": "trials behind the measured number; 0 for a computed number",
     "scale": "scale of the tables",
-    "agrees": "agrees, differs, open, or unprinted: the text gives nothing to compare with",
-    "reason": "reason of the outcome, in words",
+    "agrees": "agrees, differs, open, or unprinted if the text gives nothing to compare with",
+    "reason": "reason for the outcome, in words",
     "study": "study whose table has the measured number",
-    "claim": "claim that judges the cell, if one does",
-    "command": "command that makes the study's table again, at the size of the cell",
+    "claim": "claim that judges the cell, if any",
+    "command": "command that repeats the study's table, at the size of the cell",
 }
 
 
 def compare(
     tables: Sequence[Path], printed: Sequence[Path], verdicts: Path, scale: str, older: Sequence[str] = (), *, csv: Path
 ) -> None:
-    """Write the papers' tables and figures, cell by cell, beside what was measured, and seal the file.
+    """Write the cells of the papers' tables and figures beside measured numbers, and seal the file.
 
-    `tables` are sealed CSV files by study, `printed` YAML files, `verdicts` is claims.csv, made of these tables;
-    `scale` and `older` are as `join` takes them.
+    `tables` are sealed CSV files by study, `printed` are YAML files, and `verdicts` is the claims.csv of these tables;
+    `scale` and `older` are as in `join`.
 
-    Raises, in one line, ValueError for a file that is not what it must be, FileError (an OSError) for one that can't be
-    written.
+    Raises, in one line, ValueError for an invalid file, and FileError (an OSError) for a file that can't be written.
     """
     frames = {path.stem: read_table(path, "table", COLUMNS, scale=scale) for path in tables}
     joined = join(read_printed(printed), frames, read_table(verdicts, "claims", VERDICTS, scale=scale), scale, older)
@@ -81,16 +80,16 @@ def join(
     scale: str,
     older: Collection[str] = (),
 ) -> pd.DataFrame:
-    """The cells, each beside its measured number, with the columns `MEANINGS`.
+    """The cells of `read_printed`, each beside its measured number, with the columns `MEANINGS`.
 
-    The cells are of `read_printed`; the tables, of a scale, are those of studies at hand, and the verdicts are made of
-    them; tables of the `older` studies are, at least in part, of older code or another plan, which the reason says.
+    `tables` are the available studies' tables of a scale, and `verdicts` their verdicts. Tables of the `older` studies
+    are partly of older code or another plan, which the reason says.
 
-    Raises PrintedError, in one line, for a quantity that none of the tables has, a `where` that selects several rows,
-    or an unknown claim.
+    Raises PrintedError, in one line, for a quantity that no table has, a `where` that selects several rows, or an
+    unknown claim.
     """
     known = sorted({quantity for table in tables.values() for quantity in table[Column.QUANTITY].unique()})
-    claims = sorted({*verdicts["claim"], *claim_ids(CONF)})  # some are left out
+    claims = sorted({*verdicts["claim"], *claim_ids(CONF)})  # also unjudged ones
     rows = []
     for cell in cells:
         try:
@@ -111,18 +110,18 @@ def join(
         if not outcome.trials and math.isnan(outcome.measured):
             row["trials"] = None
         if cell.study:
-            size = f"scale={PAPERS} " if cell.size == "papers" else ""
-            row["command"] = f"snakemake --cores all --config {size}studies={cell.study}"
+            size = f"--scale {PAPERS} " if cell.size == "papers" else ""
+            row["command"] = f"sketchbench results {size}--studies {cell.study}"
         rows.append({"command": "", **row})
     return pd.DataFrame(rows, columns=list(MEANINGS)).astype({"trials": "Int64"})
 
 
 def _outcome(cell: PrintedCell, tables: Mapping[str, pd.DataFrame], verdicts: pd.DataFrame, scale: str) -> CellOutcome:
-    """The outcome of a cell; ValueError where it selects several rows."""
-    if not cell.study:  # whose own reason says why
+    """The outcome of a cell. Raises ValueError if it selects several rows."""
+    if not cell.study:  # the cell has its own reason
         return CellOutcome(OPEN, "")
     if cell.size == "papers" and scale != PAPERS:
-        return CellOutcome(OPEN, f"measured at the {scale} scale, the cell is of the papers' size")
+        return CellOutcome(OPEN, f"measured at the {scale} scale, but the cell is of the papers' size")
     if cell.study not in tables:
         return CellOutcome(OPEN, f"study {cell.study} has no table here")
     if cell.criterion in OF_CLAIMS:
@@ -161,7 +160,7 @@ def _judge(cell: PrintedCell, rows: Sequence[Mapping[Any, Any]], lenders: Sequen
 
 
 def _row(table: pd.DataFrame, where: Mapping[str, Any]) -> Mapping[Any, Any] | None:
-    """The only row with these values; None where there is none. ValueError where there are several."""
+    """The only row with these values, or None. Raises ValueError for several rows."""
     rows = _rows(table, where)
     if where.get(Column.ROUND) == LAST and len(rows):
         rows = rows[rows[Column.ROUND] == rows[Column.ROUND].max()]
@@ -171,7 +170,7 @@ def _row(table: pd.DataFrame, where: Mapping[str, Any]) -> Mapping[Any, Any] | N
 
 
 def _rows(table: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
-    """All rows with these values, of whatever round for the last one; none where a column is missing."""
+    """All rows with these values, of any round if the last is wanted; none if a column is missing."""
     rows = table
     for column, wanted in where.items():
         if column not in rows:
@@ -182,7 +181,7 @@ def _rows(table: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def _equals(values: "pd.Series[Any]", wanted: Any) -> np.ndarray:
-    """Which of a column's values are the wanted one."""
+    """Whether each value of a column equals the wanted value."""
     if isinstance(wanted, bool | str) or not pd.api.types.is_numeric_dtype(values):
         return (values == wanted).to_numpy()
     return np.isclose(values.to_numpy(dtype=float), wanted, rtol=SAME, atol=0)

@@ -1,4 +1,4 @@
-"""The cells of the papers' tables and figures, transcribed in conf/printed; read and checked here."""
+"""Read and check the cells of the papers' tables and figures, transcribed in conf/printed."""
 
 import re
 from collections import Counter
@@ -16,7 +16,7 @@ from sketchbench.run.config.chapters import named
 
 FOLDER = HOME / "conf" / "printed"
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
-# What a cell needs beside its name to be judged by a criterion.
+# The keys that a cell needs for a criterion, beside its name.
 NEEDS = {
     "draw": ("printed", "study", "where", "tolerance"),
     "digits": ("printed", "study", "where"),
@@ -34,7 +34,7 @@ class PrintedError(ValueError):
 
 
 class Tolerance(NamedTuple):
-    """What was granted before anything was measured; its fields are those of the schema `printed`."""
+    """The tolerance stated before any measurement; its fields are in the schema `printed`."""
 
     amount: float
     widest: float
@@ -42,7 +42,7 @@ class Tolerance(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """The rows that a single trial borrows its spread from; its fields are those of the schema `printed`."""
+    """The rows that a single trial borrows its spread from; its fields are in the schema `printed`."""
 
     study: str
     where: Mapping[str, Any]
@@ -51,8 +51,8 @@ class Spread(NamedTuple):
 
 @dataclass(frozen=True)
 class PrintedCell:
-    """A cell of a table, or what the text says of a figure: the keys of workflow/schemas/printed.schema.yaml, with
-    `paper`, `place` and `about` of its file. None for the number or the words where the paper gives none."""
+    """A cell of a table, or a statement of the text about a figure: the keys of workflow/schemas/printed.schema.yaml,
+    with `paper`, `place` and `about` of its file. `printed` is None if the paper gives no number and no words."""
 
     paper: str
     place: str
@@ -94,8 +94,8 @@ def read_printed(paths: Iterable[Path], studies: Iterable[str] = ()) -> list[Pri
     """The cells of YAML files, in order of the files' names; `studies` are the names of all studies, by default the
     names in conf/study.
 
-    Raises, in one line, SchemaError for a file that does not fit the schema `printed`, and PrintedError for a cell that
-    lacks what its criterion needs, or names an unknown study or column.
+    Raises, in one line, SchemaError for a file that violates the schema `printed`, and PrintedError for a cell that
+    lacks a key of its criterion, or names an unknown study or column.
     """
     known = sorted(studies) or list(named(CONF, "study"))
     cells = []
@@ -103,7 +103,7 @@ def read_printed(paths: Iterable[Path], studies: Iterable[str] = ()) -> list[Pri
         content = schema.read(path, "printed")
         names = Counter(cell["cell"] for cell in content["cells"])
         if twice := [name for name, count in names.items() if count > 1]:
-            raise PrintedError(f"{path}: cell {twice[0]!r} is there twice; remove one")
+            raise PrintedError(f"{path}: duplicate cell {twice[0]!r}; remove one")
         cells += [_cell(path, content, cell, known) for cell in content["cells"]]
     return cells
 
@@ -114,16 +114,14 @@ def studies_printed(folder: Path = FOLDER) -> set[str]:
 
 
 def _cell(path: Path, content: Mapping[str, Any], own: Mapping[str, Any], studies: Sequence[str]) -> PrintedCell:
-    """The cell of a file's content, joined with what all cells of the file have."""
+    """A cell of a file, joined with the keys that all cells of the file share."""
     common = content.get("common", {})
     cell = {"printed": None, **common, **own}
     try:
         if cell.get("criterion") in OF_CLAIMS:
             for key in SELECTING:
                 if key in own:
-                    raise ValueError(
-                        f"{key} has no use for criterion={cell['criterion']}, which reads verdicts; remove it"
-                    )
+                    raise ValueError(f"criterion={cell['criterion']} reads verdicts and ignores {key}; remove it")
                 cell.pop(key, None)
         if "where" in cell:
             cell["where"] = {**common.get("where", {}), **own.get("where", {})}
@@ -139,7 +137,7 @@ def _cell(path: Path, content: Mapping[str, Any], own: Mapping[str, Any], studie
 
 
 def _check(cell: Mapping[str, Any], studies: Sequence[str]) -> None:
-    """ValueError for a cell that lacks a key that its criterion needs, or names an unknown study or column."""
+    """Raise ValueError for a cell that lacks a key of its criterion, or names an unknown study or column."""
     if "criterion" not in cell:
         raise ValueError(f"criterion is missing; choose one of {', '.join(NEEDS)}")
     criterion = cell["criterion"]

@@ -1,6 +1,6 @@
-"""Build the site with MkDocs: the modules of this package write reports as Markdown pages, and docs/ is added.
+"""Build the site with MkDocs from docs/ and the Markdown pages that the modules of this package write.
 
-MkDocs runs as a subprocess, as only the extra `site` installs it.
+MkDocs runs as a subprocess, since only the extra `site` installs it.
 """
 
 import hashlib
@@ -24,34 +24,33 @@ from sketchbench.base.files import check_writable, write_bytes, write_text
 from sketchbench.base.project import PROJECT
 from sketchbench.report.codes import unchanged
 from sketchbench.report.evidence import transfer
-from sketchbench.report.evidence.outcomes import Scale
-from sketchbench.report.site import lists
+from sketchbench.report.evidence.outcomes import ReportedScale
+from sketchbench.report.site import figures, lists
 from sketchbench.report.site.page import Asset, Page, own_scales, scales_of
 from sketchbench.report.site.transfer import pages as transfer_pages
 
 HERE = Path(__file__).parent
 MODULES = ("front", "claims", "errata", "printed", "frontier", "figures", "tables", "history", "glossary")
-NAMES = {
-    "index.md": "Start",
-    "printed.md": "Printed",
-    "frontier.md": "Frontier",
-}  # short names in the navigation, for long titles
+NAMES = {"index.md": "Start", "printed.md": "Printed", "frontier.md": "Frontier"}  # short, in the navigation
 HOWTO, REFERENCE = "docs/howto", "docs/reference"
-DOCS = ("docs/tutorial.md", HOWTO, "docs/verdicts.md", "docs/notation.md", "docs/architecture.md", REFERENCE)
+DOCS = (
+    *("docs/findings.md", "docs/tutorial.md", HOWTO, "docs/verdicts.md", "docs/notation.md", "docs/architecture.md"),
+    *(REFERENCE, "docs/style.md"),
+)
+SHOWN = re.compile(r"\]\(\.\./reports/figures/([\w-]+)\.png\)")  # a figure in docs/findings.md
 # Files that no page refers to: source maps, stemmers of other languages, the index that only a server would send.
 UNUSED = ("assets/**/*.map", "assets/javascripts/lunr/**/*", "search/search_index.json", "sitemap.xml*")
 
-# The search needs this script to work from a file; the theme loads it from the network, the site has its own copy.
+# The search needs this script to work from a file. The theme loads it from the network; the site has its own copy.
 WORKER, SHIM = "https://unpkg.com/iframe-worker/shim", HERE / "vendor" / "iframe-worker.js"
-# Parts that every page repeats for no use: a script that all pages share, a hidden list of headings, an attribute that
-# only SVG files need.
+# Parts that every page repeats without use: a script that all pages share, a hidden list of headings, and an attribute
+# that only SVG files need.
 PALETTE = re.compile(r"<script>(var palette=.*?)</script>", re.DOTALL)
-HIDDEN = re.compile(
-    r'<div class="md-sidebar md-sidebar--secondary"[^>]*hidden>.*?(?=<div class="md-content")', re.DOTALL
-)
+SIDEBAR = r'<div class="md-sidebar md-sidebar--secondary"[^>]*hidden>'
+HIDDEN = re.compile(rf'{SIDEBAR}.*?(?=<div class="md-content")', re.DOTALL)
 SCHEME, XMLNS = "assets/javascripts/scheme.js", ' xmlns="http://www.w3.org/2000/svg"'
 # Parts that are equal in all pages of a folder, and do nothing without scripts: the theme's words, the switch between
-# light and dark, the search; and, in folders of many pages, the list of a phone's menu.
+# light and dark, the search, and, in folders of many pages, the list of a phone's menu.
 SHARED = (
     re.compile(r'<script id="__config".*?</script>', re.DOTALL),
     re.compile(r'<form class="md-header__option" data-md-component="palette">.*?</form>', re.DOTALL),
@@ -60,14 +59,14 @@ SHARED = (
 MENU = re.compile(r'<ul class="md-nav__list" data-md-scrollfix>.*?</ul>', re.DOTALL)
 LIBRARIES = {"mkdocs": "MkDocs", "latex2mathml": "latex2mathml"}  # of the extra `site`, by module
 FOLDED = ("claims", "tables")  # folders of many pages
-KEPT = re.compile(r"(<(?:pre|script|textarea)\b.*?</(?:pre|script|textarea)>)", re.DOTALL)  # where spaces count
+KEPT = re.compile(r"(<(?:pre|script|textarea)\b.*?</(?:pre|script|textarea)>)", re.DOTALL)  # their spaces count
 
 
 class SiteError(RuntimeError):
-    """A site that can't be built; the message is for the user, in one line."""
+    """A site that can't be built; the message is one line for the user."""
 
 
-def all_pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
+def all_pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]:
     """The pages and assets of all modules, and the files that all lists share."""
     yield from lists.assets()
     yield Asset(f"{lists.FOLDER}/{SHIM.name}", SHIM.read_bytes())
@@ -77,20 +76,17 @@ def all_pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
 
 
 def build(target: Path, root: Path = PROJECT, folder: Path | None = None) -> str:
-    """Build the site from the reports.
+    """Build the site from the reports; return one line with the folder, pages, megabytes and seconds.
 
     Arguments:
-        target: the folder of the site, empty or with an older one, which is removed.
-        root: the folder of the project, with reports/, conf/ and docs/.
-        folder: a user's own, whose frontiers get pages, and whose verdicts take the place of the project's.
-
-    Returns:
-        One line: folder, number of pages, megabytes and seconds.
+        target: the site's directory, empty or with an older site, which is removed.
+        root: the project's directory, with reports/, conf/ and docs/.
+        folder: a user's directory; its frontiers get pages, and its verdicts replace the project's.
 
     Raises:
-        SiteError: where there are no reports, the folder has other files, or MkDocs is missing or fails.
-        FileError: where the folder can't be written.
-        ConfigError: where the code changes while the pages are made.
+        SiteError: if there are no reports, the directory has other files, or MkDocs is missing or fails.
+        FileError: if the directory can't be written.
+        ConfigError: if the code changes while the pages are made.
     """
     start = time.perf_counter()
     ours, own = scales_of(root / "reports"), own_scales(folder) if folder else []
@@ -102,16 +98,17 @@ def build(target: Path, root: Path = PROJECT, folder: Path | None = None) -> str
         raise SiteError(f"{root / 'reports'} has no claims.csv to show; run sketchbench results")
     check_writable(target / "index.html", lambda _: (target / lists.SCRIPT).read_bytes())
     if target.is_dir() and any(target.iterdir()) and not (target / lists.SCRIPT).is_file():
-        raise SiteError(f"{target} has files that are of no site of ours, and would be removed; name an empty folder")
+        raise SiteError(f"{target} has files of another origin, which would be removed; name an empty directory")
     for library, name in LIBRARIES.items():
         if not importlib.util.find_spec(library):
             raise SiteError(f"{name} builds the site and is not installed; `make site` installs it")
     with tempfile.TemporaryDirectory() as place:
         source = Path(place) / "source"
-        more = transfer_pages(frontiers, Scale("quick", root / "reports"), root / "conf")
+        more = transfer_pages(frontiers, ReportedScale("quick", root / "reports"), root / "conf")
         with unchanged(__name__, *(f"sketchbench.report.site.{name}" for name in MODULES)):
             pages = write(itertools.chain(all_pages(scales, root / "conf"), more), source)
         _copy(root / "docs", source / "docs")
+        _link_figures(root, source / "docs")
         write_text(source / "site.css", (HERE / "theme" / "site.css").read_text(encoding="utf-8"))
         config = Path(place) / "mkdocs.yml"
         write_text(config, yaml.safe_dump(mkdocs_config(pages, source, target), allow_unicode=True))
@@ -124,7 +121,7 @@ def build(target: Path, root: Path = PROJECT, folder: Path | None = None) -> str
 
 
 def write(items: Iterator[Page | Asset], source: Path) -> list[Page]:
-    """Write pages and assets into a folder, and return the pages."""
+    """Write pages and assets into a directory; return the pages."""
     pages = []
     for item in items:
         if isinstance(item, Asset):
@@ -136,16 +133,16 @@ def write(items: Iterator[Page | Asset], source: Path) -> list[Page]:
 
 
 def _front_matter(page: Page) -> str:
-    """The YAML head of a page, which hides its list of pages, hides its list of headings where it has few, and keeps
-    the numbers of tables out of the search."""
+    """The YAML head of a page, which hides the list of pages, and a short list of headings. The search skips the
+    numbers of tables, and the list of claims, since each claim has a page."""
     long = page.text.count("\n## ") > 1 and not page.path.startswith("claims/")
     hidden = ["navigation"] if long else ["navigation", "toc"]
-    about = {"title": page.title, "hide": hidden, "search": {"exclude": page.path.startswith("tables/")}}
+    about = {"title": page.title, "hide": hidden, "search": {"exclude": page.path.startswith(("tables/", "claims.md"))}}
     return f"---\n{yaml.safe_dump(about)}---\n\n"
 
 
 def mkdocs_config(pages: Sequence[Page], source: Path, target: Path) -> dict[str, Any]:
-    """The configuration of MkDocs: mkdocs.yml beside this file, with the folders, styles, scripts and navigation."""
+    """The configuration of MkDocs: mkdocs.yml beside this file, with directories, styles, scripts and navigation."""
     named = [{NAMES.get(page.path, page.title): page.path} for page in pages if "/" not in page.path]
     frontier = [entry for entry in named if next(iter(entry.values())).startswith("frontier")]
     top: list[dict[str, Any]] = [entry for entry in named if entry not in frontier[1:]]
@@ -164,7 +161,7 @@ def mkdocs_config(pages: Sequence[Page], source: Path, target: Path) -> dict[str
 
 
 def _entries(place: Path, source: Path) -> list[Any]:
-    """The entries of the navigation for a page or a folder of pages; none where it is missing."""
+    """The entries of the navigation for a page or a directory of pages; none if it is missing."""
     if place.is_file():
         return [str(place.relative_to(source))]
     files = [str(path.relative_to(source)) for path in sorted(place.rglob("*.md"))] if place.is_dir() else []
@@ -172,8 +169,8 @@ def _entries(place: Path, source: Path) -> list[Any]:
 
 
 def _finish(target: Path) -> None:
-    """Make the site of MkDocs self-contained and small: remove unused files, addresses of the network, and indentation,
-    which is half of a page."""
+    """Make the site self-contained and small: remove unused files, network addresses, and indentation, which is half of
+    a page."""
     for pattern in UNUSED:
         for path in target.glob(pattern):
             if path.is_file():
@@ -194,13 +191,8 @@ def _finish(target: Path) -> None:
 
 
 def _share(part: str, target: Path, root: str) -> str:
-    """Move a part that many pages repeat into a script, and return the HTML that loads the script in its place.
-
-    Arguments:
-        part: the HTML of the part.
-        target: the folder of the site.
-        root: the path from the page to the top of the site.
-    """
+    """Move a part that many pages repeat into a script of the site; return the HTML that loads the script instead.
+    `root` leads from the page to the top of the site."""
     place = f"assets/javascripts/part-{hashlib.sha256(part.encode()).hexdigest()[:12]}.js"
     if not (target / place).exists():
         text = json.dumps(part, ensure_ascii=False).replace("</", "<\\/")
@@ -214,8 +206,22 @@ def _copy(folder: Path, target: Path) -> None:
             write_bytes(target / path.relative_to(folder), path.read_bytes())
 
 
+def _link_figures(root: Path, docs: Path) -> None:
+    """Let findings.md show the figures as the site has them, verified; a site of own figures gets copies beside it."""
+    for page in docs.glob("findings.md"):
+        text = page.read_text(encoding="utf-8")
+        for name in SHOWN.findall(text):
+            picture = figures.asset(ReportedScale("quick", root / "reports"), name)
+            place = docs.parent / picture.path
+            if not place.is_file() or place.read_bytes() != picture.content:
+                place = docs / place.name
+                write_bytes(place, picture.content)
+            text = text.replace(f"](../reports/figures/{name}.png)", f"]({os.path.relpath(place, docs)})")
+        write_text(page, text)
+
+
 def _run(config: Path) -> None:
-    """Run MkDocs. Raises SiteError with the last line of its output where it fails."""
+    """Run MkDocs. Raises SiteError with the last line of its output if it fails."""
     command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--config-file", str(config)]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}  # the theme's own news, at every start
     done = subprocess.run(command, capture_output=True, text=True, cwd=PROJECT, env=environment, check=False)

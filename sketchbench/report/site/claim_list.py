@@ -1,6 +1,6 @@
-"""The list of claims: a row for each claim, with its statement, its verdicts as a bar, and the methods behind them.
+"""The list of claims: a row for each claim, with its statement, a bar of its verdicts, and the methods behind them.
 
-The rows are plain HTML, which needs no script; lists.js filters them, and keeps the filters in the address.
+The rows are plain HTML, which needs no script. lists.js filters them, and keeps the filters in the address.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ import pandas as pd
 from sketchbench.base.parameters import choose
 from sketchbench.report.claim.claims import Claim
 from sketchbench.report.claim.page import MARKS, ROLES
-from sketchbench.report.site.verdicts import badge, escape, link, number, slug, typeset
+from sketchbench.report.site.verdicts import badge, escape, link, number, row_of, slug, table_of, typeset
 from sketchbench.run.config.commands import read_once
 
 TOPICS = {  # with the tasks of their studies
@@ -34,26 +34,19 @@ TOPIC_OF = {task: topic for topic, tasks in TOPICS.items() for task in tasks.spl
 FILTERS = {"paper": "Paper", "topic": "Topic", "role": "Role", "method": "Method", "verdict": "Verdict"}
 FILTERS |= {"scale": "Scale"}
 INTRODUCTION = """\
-All claims, one row for each: where it is stated, what it says, and a bar of its verdicts over methods. Open the bar to
-see the methods; the name leads to the evidence. The address of the page keeps the filters, so that you can share what
-you see."""
-OPEN = "The measured interval and the bound it is held against; tightness is bound / measured: at 1 the bound is sharp."
+All claims, one row for each: its place, its statement, and a bar of its verdicts over methods. Open the bar to see the
+methods; the name leads to the evidence. The address of the page keeps the filters, so that you can share your view."""
+OPEN = "The measured interval, and its bound. Tightness is bound / measured: 1 for a sharp bound."
 
 
 def topic_of(claim: Claim, conf: Path) -> str:
-    """The topic of a claim: that of the task of its first study. Raises ValueError for a task that is in none."""
+    """The topic of the task of a claim's first study. Raises ValueError for a task without a topic."""
     task = read_once(conf, claim.checks[0].studies[0], "quick").task
     return TOPIC_OF[choose("task", task, TOPIC_OF)]
 
 
 def draw_list(claims: Sequence[Claim], outcomes: pd.DataFrame, topics: Mapping[str, str]) -> str:
-    """The introduction, the filters and the rows.
-
-    Arguments:
-        claims: the claims in their order.
-        outcomes: the verdicts of all scales.
-        topics: the topic of each claim, by id.
-    """
+    """The introduction, the filters, and a row for each claim, from the verdicts of all scales and the topics by id."""
     rows = {name: group.to_dict("records") for name, group in outcomes.groupby("claim", sort=False)}
     run = {name: [row for row in group if row["verdict"] != "not run"] for name, group in rows.items()}
     roles = list(ROLES)
@@ -84,7 +77,7 @@ def _filter(name: str, title: str, texts: Mapping[str, None]) -> str:
 
 
 def _name(row: Mapping[Any, Any]) -> str:
-    """The method of a verdict; what is about no method in particular has a dash."""
+    """The method of a verdict, or a dash if it is about no particular method."""
     return "–" if row["method"] == "any" else str(row["label"] or row["method"])
 
 
@@ -104,19 +97,16 @@ def _verdicts(claim: Claim, rows: Sequence[Mapping[Any, Any]]) -> str:
         return f"<p>{badge('not run')}</p>"
     scales = list(dict.fromkeys(row["scale"] for row in rows))
     bars = "".join(f"<span>{_bar([r for r in rows if r['scale'] == scale], scale)}</span>" for scale in scales)
-    head = "<tr><th>method</th><th>scale</th><th>verdict</th><th>measured</th><th>bound</th><th>tightness</th></tr>"
-    cells = "".join(_method(row) for row in rows)
-    table = f'<div class="box"><table>{head}{cells}</table></div>'
+    table = table_of(("method", "scale", "verdict", "measured", "bound", "tightness"), map(_method, rows))
     return f'<details><summary>{bars}</summary><p class="meta">{OPEN}</p>{table}</details>'
 
 
 def _method(row: Mapping[Any, Any]) -> str:
     name = escape(_name(row))
-    about = f'data-method="{name}" data-verdict="{row["verdict"]}" data-scale="{row["scale"]}"'
+    about = f' data-method="{name}" data-verdict="{row["verdict"]}" data-scale="{row["scale"]}"'
     interval = f"{number(row['statistic'], 3)} in [{number(row['low'], 3)}, {number(row['high'], 3)}]"
     cells = (f'<a href="{link(row)}">{name}</a>', row["scale"], badge(row["verdict"]), interval)
-    more = (number(row["bound"], 3), number(row["tightness"], 3))
-    return f"<tr {about}>{''.join(f'<td>{cell}</td>' for cell in (*cells, *more))}</tr>"
+    return row_of((*cells, number(row["bound"], 3), number(row["tightness"], 3)), about)
 
 
 def _bar(rows: Sequence[Mapping[Any, Any]], scale: str) -> str:
@@ -129,7 +119,7 @@ def _bar(rows: Sequence[Mapping[Any, Any]], scale: str) -> str:
 
 
 def shorten(items: Sequence[str], most: int = 4) -> Iterator[str]:
-    """The first items, and how many others there are."""
+    """The first items, and the number of the others."""
     yield from items[:most]
     if len(items) > most:
         yield f"{len(items) - most} more"

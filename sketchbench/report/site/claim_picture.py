@@ -1,7 +1,7 @@
-"""The picture of a claim: every method's interval against its bound, with the negative control. Plain SVG.
+"""The picture of a claim: every method's interval, its bound and the negative control, in plain SVG.
 
-There is a panel for each criterion, as slopes and probabilities have no axis in common. Colours are classes of the
-site's style sheet, so that a picture is legible in the dark scheme, too; every mark has a title with its numbers.
+Each criterion has a panel, since slopes and probabilities share no axis. Colours are classes of the site's style sheet,
+so that a picture is legible in the dark scheme, too. Every mark has a title with its numbers.
 """
 
 import math
@@ -12,10 +12,10 @@ from typing import Any
 from sketchbench.report.site.verdicts import anchor, escape, number, slug
 
 Row = Mapping[Any, Any]
-WIDTH, LEFT, END = 440, 150, 426  # of the view box, and the ends of the axis; it is as wide as a phone at least
+WIDTH, LEFT, END = 440, 150, 426  # of the view box, and the ends of the axis; at least as wide as a phone
 LONGEST = 24  # letters of a name
 STEP, TOP, BOTTOM = 17, 20, 17
-DECADES = 50.0  # the axis is logarithmic where positive numbers spread by more than this factor
+DECADES = 50.0  # the axis is logarithmic if positive numbers spread by more than this factor
 ALLOWED = {"upper_bound": "below", "probability": "below", "computed": "below", "always": "below", "audit": "below"}
 
 
@@ -28,7 +28,7 @@ class Axis:
     logarithmic: bool
 
     def place(self, value: float) -> float:
-        """The x of a value, in units of the view box; values beyond the axis are placed at its ends."""
+        """The x of a value in units of the view box; values beyond the axis lie at its ends."""
         to: Callable[[float], float] = math.log10 if self.logarithmic else float
         if self.logarithmic and value <= 0:
             return LEFT
@@ -56,12 +56,10 @@ class Axis:
 
 
 def draw_panels(rows: Sequence[Row], names: Mapping[str, str], title: str) -> str:
-    """The panels of a claim as SVG, one below the other; "" where no row has a number.
+    """The panels of a claim as SVG, from the top; "" if no row has a number.
 
-    Arguments:
-        rows: rows of the table of verdicts, one for each method.
-        names: the label of the axis, by criterion.
-        title: a title of the picture, which screen readers read.
+    `rows` are the verdicts, one for each method; `names` has the label of the axis by criterion; `title` is for screen
+    readers.
     """
     panels = []
     for criterion in dict.fromkeys(row["criterion"] for row in rows):
@@ -103,9 +101,10 @@ def _panel(rows: Sequence[Row], criterion: str, name: str, title: str) -> str:
 
 
 def _with_comparable_control(row: Row) -> dict[Any, Any]:
-    """The row, without the negative control's statistic where it has no place on the axis: where its criterion or bound
-    is another one. Older tables have no criterion of the control; for them it is left out for growth, which has
-    several bounds."""
+    """The row, without the negative control's statistic if its criterion or bound differs from the claim's.
+
+    Older tables lack the criterion of the control; for them growth, with its several bounds, loses the control.
+    """
     bound, criterion = row.get("negative_control_bound", math.nan), row.get("negative_control_criterion", "")
     recorded = bool(criterion)
     same = criterion == row["criterion"] and math.isclose(bound, row["bound"], rel_tol=1e-6, abs_tol=1e-12)
@@ -124,7 +123,7 @@ def _relative_to_bound(row: Row) -> dict[Any, Any]:
 
 
 def _axis(rows: Sequence[Row]) -> Axis:
-    """An axis that holds all statistics and bounds, and the intervals and controls that are not extremely far away."""
+    """An axis that holds all statistics and bounds, and all intervals and controls that are not extremely far away."""
     core = [v for row in rows for v in (row["statistic"], row["bound"]) if math.isfinite(v)] or [0.0, 1.0]
     ends = [v for row in rows for v in (row["low"], row["high"]) if math.isfinite(v)]
     controls = [v for row in rows if math.isfinite(v := row["negative_control_statistic"])]
@@ -141,7 +140,7 @@ def _axis(rows: Sequence[Row]) -> Axis:
 
 
 def _row(row: Row, original: Row, axis: Axis, y: float, *, own_bound: bool, repeated: bool) -> list[str]:
-    """The marks of a method: name, interval, statistic, negative control, and its own bound where bounds differ."""
+    """The marks of a method: name, interval, statistic, negative control, and its own bound if bounds differ."""
     verdict = row["verdict"]
     kind = slug(verdict)
     name = "measured" if original["method"] == "any" else str(original["label"] or original["method"])
@@ -179,7 +178,7 @@ def _or(value: float, other: float) -> float:
 
 
 def _mark(x: float, y: float, verdict: str) -> str:
-    """A disc for `holds`, a cross for `fails` and `void`, a ring for all else: told apart without colour."""
+    """A disc for `holds`, a cross for `fails` and `void`, a ring for all else, distinct without colour."""
     if verdict in ("fails", "void"):
         return f'<path class="cross" d="M{x - 4:.1f} {y - 4}l8 8m0 -8l-8 8"/>'
     return f'<circle class="{"disc" if verdict.startswith("holds") else "ring"}" cx="{x:.1f}" cy="{y}" r="3.6"/>'

@@ -1,4 +1,4 @@
-"""The claims: their list, and a page for each, which reads from what the paper says to how to measure it again."""
+"""The list of claims, and a page for each claim: statement, measurement, answer, reason, and how to repeat it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,33 +11,46 @@ from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.report.claim.control import IMPOSSIBLE, KINDS, NegativeControl
 from sketchbench.report.claim.erratum import Erratum, read_errata
 from sketchbench.report.claim.page import MARKS, ROLES, measured
-from sketchbench.report.evidence.outcomes import Scale, read_outcomes
+from sketchbench.report.evidence.outcomes import ReportedScale, read_outcomes
 from sketchbench.report.evidence.provenance import dated, last_commit, made_with
 from sketchbench.report.evidence.statistic import WORDS, axis_names, quantities, quantity
 from sketchbench.report.site.claim_list import draw_list, shorten, topic_of
 from sketchbench.report.site.claim_picture import draw_panels
-from sketchbench.report.site.formula import draw as draw_formula
+from sketchbench.report.site.formula import mathml
 from sketchbench.report.site.page import Asset, Page, table_address
-from sketchbench.report.site.verdicts import anchor, badge, claim_files, escape, number, prose, typeset
+from sketchbench.report.site.verdicts import (
+    anchor,
+    badge,
+    claim_files,
+    escape,
+    number,
+    prose,
+    row_of,
+    table_of,
+    typeset,
+)
 from sketchbench.report.table import origin
 from sketchbench.run.config import commands
 from sketchbench.run.config.chapters import files
 from sketchbench.run.config.study import NO_METHOD
 
-# The search skips these sections; it finds a claim by its statement and reasons.
+# The search skips these sections, and finds a claim by its statement and reasons.
 UNFOUND = "{ data-search-exclude }"
 ANY = "METHOD"
 WIDE = 10  # the columns of a table of verdicts from this one on have long texts
-NO_TABLES = "<p>The tables of its studies have not been made.</p>"
+NO_TABLES = "<p>The tables of its studies do not exist yet.</p>"
 SAYS = {"printed": "What the paper says", "corrected": "What is true instead"}
+COLUMNS = (
+    *("method", "scale", "verdict", "predicted", "statistic", "interval", "held against", "slack", "tightness"),
+    *("trials", "deciding case", "negative control"),
+)
 READING = """\
-Each horizontal line is a confidence interval, and the mark on it is the measured value: ● holds, × fails, ○ remains
-open. The vertical line is the bound or the exact value; a shaded side is the side that the claim allows. ◇ is the
-**negative control**: something that the claim is not about, which must therefore fail. A line that says *paper* is the
-method above it at the papers' sizes."""
+Each horizontal line is a confidence interval, and its mark is the measured value: ● holds, × fails, ○ remains open. The
+vertical line is the bound or the exact value; the claim allows the shaded side. ◇ is the **negative control**, which is
+outside the claim and must fail. A line named *paper* repeats the method above it at the papers' sizes."""
 
 
-def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
+def pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]:
     """The list of all claims, then the claims in their order."""
     claims = read_claims(claim_files(conf))
     outcomes = pd.concat([read_outcomes(scale) for scale in scales], ignore_index=True)
@@ -58,7 +71,7 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
 def _claim(
     claim: Claim,
     every: pd.DataFrame,
-    scales: Sequence[Scale],
+    scales: Sequence[ReportedScale],
     conf: Path,
     topic: str,
     errata: Sequence[Erratum],
@@ -72,13 +85,13 @@ def _claim(
     yield f"## {SAYS.get(claim.role, 'What is claimed')}"
     yield f'<blockquote class="statement">{typeset(claim.statement) or "No statement."}</blockquote>'
     if claim.formula:
-        yield draw_formula(claim.formula)
+        yield mathml(claim.formula)
     if claim.words:
         yield f"## In words\n\n<p>{typeset(claim.words)}</p>"
     nothing, _, numbers = claim.dataset.partition("none")
     data = f"On {escape(claim.dataset)}" if nothing else f"Without data{escape(numbers).replace(',', ':', 1)}"
-    yield f"## What was measured\n\n<p>{data}{_trials(own)}.</p>\n\n{_checks(claim, scales)}"
-    yield "## The answer"
+    yield f"## What was measured {UNFOUND}\n\n<p>{data}{_trials(own)}.</p>\n\n{_checks(claim, scales)}"
+    yield f"## The answer {UNFOUND}"
     if not run:
         why = "; ".join(sorted(set(filter(None, every["case"])))) or "its studies have not been run"
         yield f"<p><strong>Not run yet</strong>: {prose(why)}.</p>"
@@ -101,7 +114,7 @@ def _claim(
 
 
 def _trials(own: pd.DataFrame) -> str:
-    """How many trials the verdicts of each scale rest on."""
+    """The number of trials behind the verdicts of each scale."""
     parts = []
     for scale, trials in own.groupby("scale", sort=False)["trials"]:
         counts = trials[trials > 0]
@@ -112,7 +125,7 @@ def _trials(own: pd.DataFrame) -> str:
 
 
 def _answers(own: pd.DataFrame) -> Iterator[str]:
-    """The verdicts in a sentence, one for the scales that agree."""
+    """The verdicts in a sentence for each scale, or one sentence for scales that agree."""
     sentences: dict[str, list[str]] = {}
     for scale, rows in own.groupby("scale", sort=False):
         sentences.setdefault(_answer(rows), []).append(str(scale))
@@ -121,12 +134,12 @@ def _answers(own: pd.DataFrame) -> Iterator[str]:
 
 
 def _answer(rows: pd.DataFrame) -> str:
-    """The verdicts of a scale in a sentence; a single verdict with its numbers."""
+    """The verdicts of a scale in a sentence, with the numbers of a single verdict."""
     if len(rows) == 1:
         row = rows.iloc[0]
         whom = "" if row["method"] == "any" else f" for {escape(row['label'] or row['method'])}"
         relation = "exactly" if row["criterion"] == "equality" else "at most"
-        numbers = f"{number(row['statistic'])} was measured, {relation} {number(row['bound'])} is allowed"
+        numbers = f"measured {number(row['statistic'])}, allowed {relation} {number(row['bound'])}"
         return f"The claim {badge(row['verdict'])}{whom}: {numbers}."
     parts = []
     for verdict, group in rows.groupby("verdict", sort=False):
@@ -137,36 +150,32 @@ def _answer(rows: pd.DataFrame) -> str:
 
 
 def _history(past: pd.DataFrame) -> str:
-    """How the verdicts of a claim changed over the commits."""
+    """The changes of a claim's verdicts over the commits."""
     items = []
     for (method, scale), rows in past.groupby(["method", "scale"], sort=False):
         course = [row for row, before in zip(rows["verdict"], ["", *rows["verdict"]], strict=False) if row != before]
         if len(course) > 1:
             items.append(f"<li>{escape(method)}, {scale}: {' → '.join(map(badge, course))}</li>")
-    first = f"<p>Kept since {past['date'].iloc[0]}"
-    changed = (
-        f"; these verdicts have changed:</p><ul>{''.join(items)}</ul>" if items else "; no verdict has changed.</p>"
-    )
-    return first + changed
+    first = f"<p>Recorded since {past['date'].iloc[0]}; "
+    return first + (f"these verdicts changed:</p><ul>{''.join(items)}</ul>" if items else "no verdict changed.</p>")
 
 
 def _predictions(claim: Claim, own: pd.DataFrame) -> Iterator[str]:
-    """What was predicted, and when, in a sentence; and how many verdicts are otherwise."""
+    """The predicted verdicts with their dates, and the number of other verdicts, in a sentence."""
     days: dict[str, set[str]] = {}
     for row in own[own["predicted"].isin(list(MARKS))].to_dict("records"):
         days.setdefault(row["predicted"], set()).add(claim.at(row["scale"]).day(row["method"]))
     if not days:
         yield '<p class="meta">Nothing was predicted.</p>'
         return
-    told = ", ".join(
-        f"{badge(verdict)} ({', '.join(sorted(when - {''})) or 'undated'})" for verdict, when in days.items()
-    )
+    dates = {verdict: ", ".join(sorted(when - {""})) or "undated" for verdict, when in days.items()}
+    told = ", ".join(f"{badge(verdict)} ({when})" for verdict, when in dates.items())
     count = int((own["as_predicted"] == "otherwise").sum())
-    yield f'<p class="meta">Predicted before the first run: {told}. Otherwise: {count} of {len(own)} verdicts.</p>'
+    yield f'<p class="meta">Predicted before the first run: {told}. Not as predicted: {count} of {len(own)}.</p>'
 
 
 def _evidence(claim: Claim, own: pd.DataFrame) -> list[str]:
-    """One picture of the intervals of all methods and scales, in which what is equal at both scales stands once."""
+    """One picture of the intervals of all methods and scales; rows that are equal at both scales appear once."""
     same = ["method", "criterion", "statistic", "low", "high", "bound"]
     rows: Sequence[Mapping[Any, Any]] = by_method(own).drop_duplicates(same).to_dict("records")
     picture = draw_panels(rows, axis_names(claim.checks), claim.id)
@@ -174,35 +183,29 @@ def _evidence(claim: Claim, own: pd.DataFrame) -> list[str]:
 
 
 def by_method(own: pd.DataFrame) -> pd.DataFrame:
-    """The verdicts in the order of the methods, the scales of a method below one another."""
+    """The verdicts ordered by method, and then by scale."""
     order = own.assign(place=own["scale"].map({"quick": 0, "paper": 1}))
     return order.sort_values(["method", "place"], kind="stable")
 
 
 def _table(own: pd.DataFrame) -> list[str]:
-    """A table with a row for each method and scale; the scales of a method stand below one another. A column without an
-    entry is left out."""
+    """A table with a row for each method and scale, without empty columns."""
     if own.empty:
         return []
-    names = (
-        *("method", "scale", "verdict", "predicted", "statistic", "interval", "held against", "slack", "tightness"),
-        *("trials", "deciding case", "negative control"),
-    )
     records = by_method(own).to_dict("records")
     cells = [_cells(row) for row in records]
-    shown = [index for index in range(len(names)) if any(row[index] for row in cells)]
-    head = "".join(f"<th>{names[index]}</th>" for index in shown)
+    shown = [index for index in range(len(COLUMNS)) if any(row[index] for row in cells)]
     rows, seen = [], set()
     for record, row in zip(records, cells, strict=True):
         place = anchor(record)
         texts = "".join(f"<td{' class=wide' * (index >= WIDE)}>{row[index]}</td>" for index in shown)
         rows.append(f"<tr>{texts}</tr>" if place in seen else f'<tr id="{place}">{texts}</tr>')
         seen.add(place)
-    return [f"## Verdicts by method {UNFOUND}", f'<div class="box"><table><tr>{head}</tr>{"".join(rows)}</table></div>']
+    return [f"## Verdicts by method {UNFOUND}", table_of([COLUMNS[index] for index in shown], rows)]
 
 
 def _cells(row: Mapping[Any, Any]) -> list[str]:
-    """The cells of a row of the table; a number that was computed has no interval."""
+    """The cells of a row of the table; a computed number has no interval."""
     controls = []
     for kind in KINDS:
         if row[kind] == IMPOSSIBLE:
@@ -221,8 +224,8 @@ def _cells(row: Mapping[Any, Any]) -> list[str]:
     ]
 
 
-def _checks(claim: Claim, scales: Sequence[Scale]) -> str:
-    """The checks in words, each with its statistic, unit, rows and studies; the negative controls; the data."""
+def _checks(claim: Claim, scales: Sequence[ReportedScale]) -> str:
+    """The checks in words, each with its statistic, unit, rows and studies, and the negative controls."""
     items = []
     for check in claim.checks:
         what, holds = WORDS[check.criterion]
@@ -232,14 +235,14 @@ def _checks(claim: Claim, scales: Sequence[Scale]) -> str:
             for name, each in selected
         )
         others = {name: value for name, value in check.where.items() if name != "quantity"}
-        rows = f", where {escape(', '.join(f'{name} = {_alternatives(v)}' for name, v in others.items()))}"
+        rows = f", for {escape(', '.join(f'{name} = {_alternatives(v)}' for name, v in others.items()))}"
         studies = ", ".join(_study(name, scales) for name in check.studies)
         over = f" over {check.settings.over}" if check.criterion == "growth" else ""
         items.append(
             f"<li>{defined or 'The loss'}{rows if others else ''}: {what}{over}. "
-            f"It holds where {holds} (<code>{check.criterion}</code>). Studies: {studies}.</li>"
+            f"It holds if {holds} (<code>{check.criterion}</code>). Studies: {studies}.</li>"
         )
-    text = _controls("Negative control", claim.controls) or "<p>No negative control yet.</p>"
+    text = _controls("Negative control", claim.controls) or "<p>There is no negative control yet.</p>"
     text += _controls("Near miss, which violates the hypothesis by a small factor", claim.near_misses)
     return f"<ul>{''.join(items)}</ul>{text}"
 
@@ -257,15 +260,15 @@ def _alternatives(value: Any) -> str:
     return " or ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _study(name: str, scales: Sequence[Scale]) -> str:
+def _study(name: str, scales: Sequence[ReportedScale]) -> str:
     """The name of a study, with links to its tables."""
     available = [scale.name for scale in scales if (scale.reports / "tables" / f"{name}.csv").is_file()]
     links = ", ".join(f'<a href="../{table_address(name, scale)}">{scale}</a>' for scale in available)
     return f"{name} ({links})" if links else name
 
 
-def _again(claim: Claim, own: pd.DataFrame, run: Sequence[Scale], conf: Path) -> list[str]:
-    """The commands that make the verdicts again, print the evidence in a terminal, and repeat single runs."""
+def _again(claim: Claim, own: pd.DataFrame, run: Sequence[ReportedScale], conf: Path) -> list[str]:
+    """The commands that repeat the verdicts, print the evidence in a terminal, and repeat single runs."""
     lines = [commands.workflow(scale.name, claim.studies) for scale in run]
     blocks = [f"```bash\n{chr(10).join([*lines, f'sketchbench show {claim.id}'])}\n```"]
     grouped: dict[str, list[str]] = {}
@@ -277,25 +280,21 @@ def _again(claim: Claim, own: pd.DataFrame, run: Sequence[Scale], conf: Path) ->
         for command, methods in grouped.items():
             lines += [f"# {', '.join(methods)}"] if len(methods) > 1 else []
             lines.append(command if len(methods) > 1 else command.replace(ANY, methods[0]))
-        text = f"The single run behind each verdict; write the name of a method in the place of {ANY}:"
+        text = f"The single run behind each verdict; replace {ANY} by the name of a method:"
         blocks.append(f"{text}\n\n```text\n{chr(10).join(lines)}\n```")
     return blocks
 
 
-def _sources(scale: Scale, studies: Sequence[str]) -> str:
-    """A table in HTML: commits and settings of the tables of these studies; "" where no table is there.
+def _sources(scale: ReportedScale, studies: Sequence[str]) -> str:
+    """A table in HTML of the commits and settings behind the tables of these studies; "" if there are no tables.
 
-    Raises SealError where the seal of one is damaged.
+    Raises SealError for a damaged seal.
     """
-    rows = "".join(_source(scale, study) for study in studies)
-    head = "<tr><th>scale</th><th>table</th><th>commit of the code</th><th>made with</th></tr>"
-    return f'<div class="box"><table>{head}{rows}</table></div>' if rows else ""
-
-
-def _source(scale: Scale, study: str) -> str:
-    table = scale.reports / "tables" / f"{study}.csv"
-    if not table.is_file():
-        return ""
-    link = f'<a href="../{table_address(study, scale.name)}">{study}</a>'
-    texts = [dated(origin.commits_of(table) or last_commit(table)), made_with(table)]
-    return f"<tr><td>{scale.name}</td><td>{link}</td>{''.join(f'<td>{escape(text)}</td>' for text in texts)}</tr>"
+    rows = []
+    for study in studies:
+        table = scale.reports / "tables" / f"{study}.csv"
+        if table.is_file():
+            link = f'<a href="../{table_address(study, scale.name)}">{study}</a>'
+            commits = dated(origin.commits_of(table) or last_commit(table))
+            rows.append(row_of((scale.name, link, escape(commits), escape(made_with(table)))))
+    return table_of(("scale", "table", "commit of the code", "made with"), rows) if rows else ""

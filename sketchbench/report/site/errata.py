@@ -1,5 +1,4 @@
-"""The errata: what the papers say, what is true instead, a counterexample in two numbers and five lines, and what rests
-on it."""
+"""The errata: printed and true statements, a counterexample in two numbers and five lines, and affected results."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,22 +8,22 @@ import pandas as pd
 
 from sketchbench.report.claim.claims import read_claims
 from sketchbench.report.claim.erratum import Counterexample, Erratum, read_errata
-from sketchbench.report.evidence.outcomes import Scale, read_outcomes
+from sketchbench.report.evidence.outcomes import ReportedScale, read_outcomes
 from sketchbench.report.site.page import Asset, Page
-from sketchbench.report.site.verdicts import badge, claim_files, escape, number, prose, typeset
+from sketchbench.report.site.verdicts import badge, claim_files, escape, number, prose, row_of, table_of, typeset
 from sketchbench.run.config.chapters import files
 
 KINDS = {
     "wrong": "false as printed",
     "contradictory": "contradicts another place of the paper",
-    "misprint": "plainly not what the authors meant",
-    "open question answered": "the paper leaves it open",
-    "omitted constant": "true with another constant, which the paper leaves out",
+    "misprint": "clearly not the authors' intention",
+    "open question answered": "left open by the paper",
+    "omitted constant": "true with another constant, which the paper omits",
 }
 
 
-def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
-    """One page: a table of all errata, those first on which a result depends, then a section for each."""
+def pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]:
+    """One page: a table of all errata, first the errata that affect a result, then a section for each erratum."""
     errata = read_errata(files(conf, "erratum"), read_claims(claim_files(conf)))
     outcomes = pd.concat([read_outcomes(scale) for scale in scales], ignore_index=True)
     yield Page("errata.md", "Errata", _page(errata, outcomes))
@@ -38,8 +37,8 @@ def _page(errata: Sequence[Erratum], outcomes: pd.DataFrame) -> str:
     touching = [erratum for erratum in order if erratum.touches.result]
     others = [erratum for erratum in order if not erratum.touches.result]
     blocks = [
-        f"{len(errata)} statements that are not so as printed, the strongest first, each with the smallest "
-        "counterexample that we know and, where five lines of Python are enough, the lines that print both numbers. "
+        f"{len(errata)} statements are not true as printed. The strongest come first, each with our smallest "
+        "counterexample and, if five lines of Python suffice, the lines that print both numbers. "
         f"{kinds}.",
         f"## A result of the paper depends on it\n\n{len(touching)} errata.",
         _table(touching),
@@ -53,25 +52,23 @@ def _page(errata: Sequence[Erratum], outcomes: pd.DataFrame) -> str:
 
 
 def _table(errata: Sequence[Erratum]) -> str:
-    """A row for each erratum, which leads to its section."""
-    rows = "".join(
-        f'<tr><td>{escape(erratum.paper)}</td><td><a href="#{erratum.id.lower()}">{escape(erratum.place)}</a></td>'
-        f"<td>{erratum.kind}</td><td>{_numbers(erratum.counterexample)}</td></tr>"
-        for erratum in errata
-    )
-    head = "<tr><th>paper</th><th>place</th><th>kind</th><th>printed, and true value</th></tr>"
-    return f'<div class="box"><table>{head}{rows}</table></div>'
+    """A row for each erratum, with a link to its section."""
+    rows = []
+    for one in errata:
+        place = f'<a href="#{one.id.lower()}">{escape(one.place)}</a>'
+        rows.append(row_of((escape(one.paper), place, one.kind, _numbers(one.counterexample))))
+    return table_of(("paper", "place", "kind", "printed, and true value"), rows)
 
 
 def _section(erratum: Erratum, outcomes: pd.DataFrame) -> list[str]:
     parts = {
         "Place": typeset(erratum.sentence),
-        "What it says": typeset(erratum.printed),
-        "What it does not say": prose(erratum.unsaid),
-        "Why this is not so": prose(erratum.why),
+        "Printed": typeset(erratum.printed),
+        "Not printed": prose(erratum.unsaid),
+        "Why it is not true": prose(erratum.why),
         "Counterexample": _refutation(erratum.counterexample),
         "True instead": prose(erratum.corrected),
-        "What rests on it": prose(erratum.touches.how),
+        "Consequences": prose(erratum.touches.how),
         "Measured": _verdicts(erratum, outcomes),
     }
     first, second = ({name: parts[name] for name in half} for half in (list(parts)[:5], list(parts)[5:]))
@@ -87,7 +84,7 @@ def _terms(parts: Mapping[str, str]) -> str:
 
 
 def _numbers(case: Counterexample | None) -> str:
-    """The printed value of a counterexample, and the true one."""
+    """The printed and the true value of a counterexample."""
     if case is None:
         return ""
     return f'{case.relation} {number(case.printed)}, but <span class="fails">{number(case.measured)}</span>'
@@ -102,7 +99,7 @@ def _refutation(case: Counterexample | None) -> str:
 
 
 def _verdicts(erratum: Erratum, outcomes: pd.DataFrame) -> str:
-    """The claims that measure an erratum, with the number of each verdict."""
+    """The claims that measure an erratum, with the count of each verdict."""
     parts = []
     for name in erratum.claims:
         own = outcomes[(outcomes["claim"] == name) & (outcomes["verdict"] != "not run")]

@@ -1,24 +1,26 @@
-"""The findings, for README and front page: a sentence each, its conditions, and the claims that it rests on."""
+"""The findings of docs/findings.md: the sentence of each finding, and the claims that support it."""
 
-import textwrap
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
 from sketchbench.base.parameters import choose
-from sketchbench.report.claim.claims import Claim, read_files
+from sketchbench.report.claim.claims import Claim, ClaimError
+from sketchbench.report.claim.page import MARKS
 
-WIDTH = 120  # of a line in README
-PARTS = {"believed": "Believed", "measured": "Measured", "conditions": "Conditions", "instead": "Instead"}
-THRESHOLD = "theorem_6_2"  # the picture that is computed, and no figure of a study
-CLOSE = 0.02  # a statistic in the text is rounded
+SECTION = re.compile(r"^## (\d+\. .*?)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+SENTENCE = re.compile(r"\*\*(.*?)\*\*", re.DOTALL)
+CLAIM = re.compile(r"([A-Z]\d[\w-]*) \(([^)]*)\)")
+TRIALS = re.compile(r"(\d+) trials")
+CLOSE = 0.02  # relative difference allowed to a statistic, which the text rounds
 
 
 @dataclass(frozen=True)
-class Rest:
-    """A claim that a finding rests on, its verdict, and the numbers of it that the text names."""
+class Support:
+    """A claim that supports a finding, its verdict, and the numbers that the text names."""
 
     claim: str
     verdict: str
@@ -28,85 +30,59 @@ class Rest:
 
 @dataclass(frozen=True)
 class Finding:
-    """One file of conf/finding.
+    """A section of docs/findings.md: its heading, its bold sentence, its claims, and its text in Markdown."""
 
-    Attributes:
-        id: the name of the file.
-        rank: 1 comes first.
-        paper: that it is about, or `ours`.
-        sentence: what was found.
-        believed: what is believed, or the paper says.
-        measured: what was measured, in numbers.
-        conditions: under which it was found, and how far it goes.
-        instead: what to do.
-        picture: a figure of conf/figure, or THRESHOLD.
-        shows: what is seen in the picture.
-        claims: that it rests on.
-    """
-
-    id: str
-    rank: int
-    paper: str
+    heading: str
     sentence: str
-    believed: str
-    measured: str
-    conditions: str
-    instead: str
-    picture: str
-    shows: str
-    claims: tuple[Rest, ...]
+    claims: tuple[Support, ...]
+    text: str
+
+    @property
+    def anchor(self) -> str:
+        """The anchor of the heading, as GitHub and MkDocs make it."""
+        return re.sub(r"[^a-z0-9]+", "-", self.heading.lower())
 
 
-def read_findings(paths: Iterable[Path], claims: Iterable[Claim]) -> list[Finding]:
-    """The findings of these files, by rank; `claims` are all claims.
+def read_findings(page: Path, claims: Iterable[Claim]) -> list[Finding]:
+    """Return the findings of a page, in its order; `claims` are all claims.
 
-    Raises SchemaError or ClaimError, in one line, for a file that does not fit the schema, has not the name of its
-    finding, or names a claim that is not there.
+    Raises ClaimError if a finding lacks its bold sentence or its claims, and ValueError for an unknown claim or
+    verdict.
     """
     known = [claim.id for claim in claims]
+    findings = []
+    for heading, text in SECTION.findall(page.read_text(encoding="utf-8")):
+        sentence = SENTENCE.search(text)
+        supports = tuple(_support(*found) for found in CLAIM.findall(text.partition("- *Claims.*")[2]))
+        if not sentence or not supports:
+            raise ClaimError(f"{page}: {heading!r} needs a bold sentence, and `- *Claims.* ID (verdict), ...`")
+        for support in supports:
+            choose("claim", support.claim, known)
+            choose("verdict", support.verdict, list(MARKS))
+        findings.append(Finding(heading, " ".join(sentence[1].split()), supports, text))
+    return findings
 
-    def finding(content: dict[str, object]) -> Finding:
-        rests = tuple(Rest(**rest) for rest in content["claims"])  # type: ignore[attr-defined]
-        for rest in rests:
-            choose("claim", rest.claim, known)
-        return Finding(**{**content, "claims": rests})  # type: ignore[arg-type]
 
-    return sorted(read_files(sorted(paths), "finding", finding), key=lambda one: one.rank)
+def _support(claim: str, told: str) -> Support:
+    """Read `fails; 24 trials; 1`: the verdict, then the trials and the statistic if the text names them."""
+    verdict, *numbers = (" ".join(part.split()) for part in told.split(";"))
+    trials = [int(match[1]) for part in numbers if (match := TRIALS.fullmatch(part))]
+    statistics = [float(part) for part in numbers if not TRIALS.fullmatch(part)]
+    return Support(claim, verdict, next(iter(trials), None), next(iter(statistics), None))
 
 
 def contradictions(finding: Finding, verdicts: pd.DataFrame) -> list[str]:
-    """What verdicts say against a finding, in a few words each; nothing of claims without verdicts."""
+    """List the verdicts and numbers that contradict a finding; a claim without verdicts contradicts nothing."""
     wrong = []
-    for rest in finding.claims:
-        own = verdicts[(verdicts["claim"] == rest.claim) & (verdicts["verdict"] != "not run")]
-        others = sorted(set(own["verdict"]) - {rest.verdict})
-        wrong += [f"{rest.claim}: {other}, not {rest.verdict}" for other in others]
-        if rest.trials is not None and len(own) and set(own["trials"]) != {rest.trials}:
-            wrong.append(f"{rest.claim}: not {rest.trials} trials")
-        if rest.statistic is not None and (abs(own["statistic"] - rest.statistic) > CLOSE * rest.statistic).any():
-            wrong.append(f"{rest.claim}: not {rest.statistic:g}")
+    for support in finding.claims:
+        own = verdicts[(verdicts["claim"] == support.claim) & (verdicts["verdict"] != "not run")]
+        others = sorted(set(own["verdict"]) - {support.verdict})
+        wrong += [f"{support.claim}: {other}, not {support.verdict}" for other in others]
+        if support.trials is not None and len(own) and set(own["trials"]) != {support.trials}:
+            wrong.append(f"{support.claim}: not {support.trials} trials")
+        if (
+            support.statistic is not None
+            and (abs(own["statistic"] - support.statistic) > CLOSE * support.statistic).any()
+        ):
+            wrong.append(f"{support.claim}: not {support.statistic:g}")
     return wrong
-
-
-def readme(findings: Sequence[Finding]) -> str:
-    """The findings as README has them, in Markdown: a numbered sentence each, its parts as a list, and its picture."""
-    return "\n\n".join(
-        "\n\n".join(
-            [
-                _fill(f"**{finding.rank}. {finding.sentence}**", ""),
-                "\n".join(_fill(f"- *{name}.* {getattr(finding, part)}", "  ") for part, name in PARTS.items())
-                + "\n"
-                + _fill(f"- *Claims.* {', '.join(rest.claim for rest in finding.claims)}.", "  "),
-                _fill(f"![{finding.shows}]({_file(finding.picture)})", ""),
-            ]
-        )
-        for finding in findings
-    )
-
-
-def _file(picture: str) -> str:
-    return f"docs/{picture}.svg" if picture == THRESHOLD else f"reports/figures/{picture}.png"
-
-
-def _fill(text: str, indent: str) -> str:
-    return textwrap.fill(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)

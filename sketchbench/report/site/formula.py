@@ -1,4 +1,4 @@
-"""The formula of a claim as MathML, which browsers set by themselves: no script, no picture, no font is loaded."""
+"""The formula of a claim as MathML, which browsers render without a script, picture or font."""
 
 import re
 from xml.etree import ElementTree
@@ -10,15 +10,15 @@ TEX = "application/x-tex"
 PARTS = {"mfrac": 2, "msub": 2, "msup": 2, "mover": 2, "munder": 2, "msubsup": 3, "munderover": 3}
 
 
-def draw(formula: str) -> str:
-    r"""A formula in a box that scrolls by itself where it is too wide.
+def mathml(formula: str) -> str:
+    """The formula as MathML, in a box that scrolls if it is too wide.
 
-    Each line is a formula of its own, with its LaTeX beside it for those who copy it. Without the extra `site`, as in
-    most tests, the LaTeX stands in its place; `build` makes no site then.
+    Each line is a separate formula, with its LaTeX for readers who copy it. Without the extra `site`, as in most tests,
+    the LaTeX replaces the MathML; `build` refuses to build a site then.
 
     Raises ValueError, in one line, for LaTeX that the converter does not know.
     """
-    # the keyboard can scroll what it can reach; the search has the claim's statement and words
+    # the keyboard scrolls what it can reach; the search has the claim's statement and words
     opened = '<div class="formula box" tabindex="0" role="group" aria-label="In symbols" data-search-exclude="">'
     return f"{opened}{''.join(map(_line, lines(formula)))}</div>"
 
@@ -41,7 +41,7 @@ def _line(latex: str) -> str:
 
 
 def _check(made: str) -> None:
-    """Raise ValueError for a command that was left as text, and for one that lacks a part."""
+    """Raise ValueError for a command that was left as text, or that lacks a part."""
     for node in ElementTree.fromstring(made).iter():
         tag = node.tag.rpartition("}")[2]
         if "\\" in (node.text or ""):

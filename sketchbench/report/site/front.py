@@ -1,7 +1,7 @@
-"""The front page: the findings, the verdicts on the papers, and how many are as predicted and as published.
+"""The front page: the verdicts on the papers, the findings, and how many verdicts are as predicted and as published.
 
-These are three questions: a claim that fails, as it was predicted or not, is an error of a paper; a verdict that is not
-the published one is an error of this project, or of the machine that made the reports.
+The page keeps three questions apart. A claim that fails is an error of a paper, predicted or not. A verdict that
+differs from the published verdict is an error of this project, or of the machine that made the reports.
 """
 
 from collections import Counter
@@ -13,21 +13,20 @@ from urllib.parse import urlencode
 import pandas as pd
 
 from sketchbench.report.claim.check import published, read_verdicts
-from sketchbench.report.claim.claims import read_claims
+from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.report.claim.page import PAPERS_ROLES, counted_predictions
 from sketchbench.report.claim.reproduction import WORDS, Compared, compare
-from sketchbench.report.evidence.outcomes import Scale, read_outcomes
-from sketchbench.report.site import figures, threshold
-from sketchbench.report.site.findings import PARTS, THRESHOLD, Finding, contradictions, read_findings
+from sketchbench.report.evidence.outcomes import ReportedScale, read_outcomes
+from sketchbench.report.site.findings import Finding, contradictions, read_findings
 from sketchbench.report.site.page import Asset, Page
 from sketchbench.report.site.verdicts import badge, claim_files, escape, number, prose
 
 ALWAYS = ("holds", "fails", "inconclusive")
 COUNTED = (*ALWAYS, "holds, not sharp", "vacuous", "does not transfer", "void")
 INTRODUCTION = """\
-Three papers on sketching in federated learning make claims: how well a sketch keeps what it compresses, how training
-converges, what an attacker sees. This project measures every one of them, with confidence intervals and negative
-controls, and says whether the claim **holds**, **fails** or remains **inconclusive**."""
+Three papers on sketching in federated learning claim how well a sketch preserves its input, how fast training
+converges, and how little an attacker sees. This project measures each claim, with confidence intervals and negative
+controls, and reports whether the claim **holds**, **fails** or remains **inconclusive**."""
 PAPERS = {
     "song2023": "sketching for convergence and privacy",
     "zhang2021": "double-blind learning with sketched weights",
@@ -35,7 +34,7 @@ PAPERS = {
 }
 
 
-def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
+def pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]:
     """The front page."""
     claims = read_claims(claim_files(conf))
     outcomes = pd.concat([read_outcomes(scale) for scale in scales], ignore_index=True)
@@ -45,12 +44,11 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
         INTRODUCTION,
         *_alarm([one for _, found in both for one in found or [] if one.word == "differs"]),
         _ways("frontier" in reports),
-        "## Findings",
-        *_findings(read_findings((conf / "finding").glob("*.yaml"), claims), outcomes, scales[0]),
         "## Is the paper right?",
         f"One verdict for each claim and method, at the scale {scales[0].name}. A number leads to its verdicts.",
         _papers(outcomes[outcomes["scale"] == scales[0].name], scales[0].name),
-        "The [errata](errata.md) say what is true instead of a claim that fails.",
+        "If a claim fails, the [errata](errata.md) give a true statement in its place.",
+        *_findings(conf.parent / "docs" / "findings.md", claims, outcomes),
         "## As predicted, as published",
         *(_predicted(outcomes[outcomes["scale"] == scale.name], scale) for scale in scales),
         *sorted((_as_published(found, scale) for scale, found in both), key=_calm),
@@ -63,7 +61,7 @@ def claims_address(**filters: str) -> str:
     return f"claims.html#{urlencode(filters)}"
 
 
-def _compared(scale: Scale) -> list[Compared] | None:
+def _compared(scale: ReportedScale) -> list[Compared] | None:
     """The verdicts of a scale beside the published ones; None where there are none."""
     older = published(scale.reports)
     return None if older is None else compare(older, read_verdicts(scale.reports / "claims.csv", scale.name))
@@ -93,30 +91,32 @@ def _ways(frontier: bool) -> str:
     return f'<ul class="ways">{items}</ul>'
 
 
-def _findings(findings: Sequence[Finding], outcomes: pd.DataFrame, scale: Scale) -> Iterator[str]:
-    """A section for each finding of whose claims some were run at the quick scale, of which the findings are."""
+def _findings(page: Path, claims: Sequence[Claim], outcomes: pd.DataFrame) -> Iterator[str]:
+    """List the findings with claims that were run at the quick scale, each finding with its verdicts at this scale.
+
+    A package that was installed from a wheel has no docs/, and so no findings.
+    """
+    if not page.is_file():
+        return
+    findings = read_findings(page, claims)
+    yield "## Findings"
     quick = outcomes[(outcomes["scale"] == "quick") & (outcomes["verdict"] != "not run")]
-    sections = [
-        _finding(finding, quick, scale)
-        for finding in findings
-        if quick["claim"].isin([rest.claim for rest in finding.claims]).any()
-    ]
-    yield from sections or ["No claim of the findings has been run at the scale quick."]
+    run = [one for one in findings if quick["claim"].isin([support.claim for support in one.claims]).any()]
+    items = "".join(_finding(finding, quick) for finding in run)
+    yield f"<ol>{items}</ol>" if run else "No claim of the findings has been run at the scale quick."
 
 
-def _finding(finding: Finding, verdicts: pd.DataFrame, scale: Scale) -> str:
-    """A finding with its parts, its claims' verdicts, and a picture; in red where the verdicts are others."""
+def _finding(finding: Finding, verdicts: pd.DataFrame) -> str:
+    """A finding's sentence, its claims, and an alarm if the verdicts contradict the finding."""
     wrong = contradictions(finding, verdicts)
     alarm = f'<p class="alarm">These verdicts do not support it: {escape("; ".join(wrong))}.</p>' if wrong else ""
-    parts = {name: prose(getattr(finding, part)) for part, name in PARTS.items()}
-    parts["Claims"] = f"<ul>{''.join(_rest(rest.claim, verdicts) for rest in finding.claims)}</ul>"
-    told = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in parts.items())
-    heading = f'<h3 id="{finding.id}">{finding.rank}. {prose(finding.sentence)}</h3>'
-    return f'<section class="finding">{heading}{alarm}{_picture(finding, scale)}<dl>{told}</dl></section>'
+    claims = "".join(_support(support.claim, verdicts) for support in finding.claims)
+    sentence = f'<a href="docs/findings.html#{finding.anchor}">{prose(finding.sentence)}</a>'
+    return f"<li><strong>{sentence}</strong>{alarm}<ul>{claims}</ul></li>"
 
 
-def _rest(claim: str, verdicts: pd.DataFrame) -> str:
-    """A claim of a finding, with its verdicts and the number of the first one."""
+def _support(claim: str, verdicts: pd.DataFrame) -> str:
+    """A claim of a finding, with its verdicts, and the bound and the statistic of its first verdict."""
     own = verdicts[verdicts["claim"] == claim].to_dict("records")
     badges = " ".join(badge(verdict) for verdict in dict.fromkeys(row["verdict"] for row in own)) or "not run"
     numbers = ""
@@ -125,16 +125,6 @@ def _rest(claim: str, verdicts: pd.DataFrame) -> str:
         numbers = f": {word} <strong>{number(own[0]['bound'])}</strong> is claimed, <strong>"
         numbers += f"{number(own[0]['statistic'])}</strong> measured{_method(own[0])}"
     return f'<li><a href="claims/{claim}.html">{claim}</a> {badges}{numbers}</li>'
-
-
-def _picture(finding: Finding, scale: Scale) -> str:
-    """The picture of a finding; "" where the reports do not have it."""
-    if finding.picture == THRESHOLD:
-        return threshold.draw(finding.shows)
-    if not figures.place(scale, finding.picture).is_file():
-        return ""
-    more = f'{escape(finding.shows)} <a href="figures.html#{finding.picture}">More of this figure</a>.'
-    return figures.figure_html(figures.asset(scale, finding.picture), finding.picture, scale, more, finding.shows)
 
 
 def _method(row: Mapping[Any, Any]) -> str:
@@ -164,7 +154,7 @@ def _count(group: pd.DataFrame, scale: str, role: str, verdict: str) -> str:
     return f'<a href="{address}" aria-label="{paper}, {role}: {count} {verdict}">{count}</a>' if count else "0"
 
 
-def _predicted(outcomes: pd.DataFrame, scale: Scale) -> str:
+def _predicted(outcomes: pd.DataFrame, scale: ReportedScale) -> str:
     """How many verdicts of a scale are as predicted before the first run, otherwise, ..."""
     claims = outcomes["claim"].nunique()
     return (
@@ -174,7 +164,7 @@ def _predicted(outcomes: pd.DataFrame, scale: Scale) -> str:
     )
 
 
-def _as_published(compared: Sequence[Compared] | None, scale: Scale) -> str:
+def _as_published(compared: Sequence[Compared] | None, scale: ReportedScale) -> str:
     """How many verdicts of a scale are reproduced, and which are not; in red where one differs."""
     if compared is None:
         return f'<p class="calm">At the scale {scale.name} nothing is published to compare with.</p>'

@@ -1,5 +1,4 @@
-"""The pages of the frontier: the best compressors at N bytes a round, the decision list, all measurements, and a page
-for each data set."""
+"""The pages of the frontier: the best compressors at N bytes a round, the decision list, and all measurements."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from sketchbench.report.claim.claims import Claim, read_claims
-from sketchbench.report.evidence.outcomes import Scale, read_outcomes
+from sketchbench.report.evidence.outcomes import ReportedScale, read_outcomes
 from sketchbench.report.figure.catalogue import Entry, read_catalogue
 from sketchbench.report.frontier import STUDIES, TRAINING
 from sketchbench.report.frontier.advise import (
@@ -28,24 +27,24 @@ from sketchbench.report.frontier.cells import COUNTS, MEANINGS, MEASURED, SUMS, 
 from sketchbench.report.site import figures
 from sketchbench.report.site.lists import Kind, ListColumn, listing
 from sketchbench.report.site.page import Asset, Page
-from sketchbench.report.site.verdicts import badge, claim_files, escape, link, number, prose
+from sketchbench.report.site.verdicts import badge, claim_files, escape, link, number, prose, row_of, table_of
 
 HERE = Path(__file__).parent
 SCRIPT = "frontier.js"
 INTRODUCTION = """\
-Which compressor gives the best accuracy where a client may send and receive N bytes in a round? Enter both, in sum, and
-the number of parameters of your network. The answer is the most accurate compressors among those that were measured on
-the nearest network, each at the largest budget that fits. All intervals hold at once, except with probability 5 %. The
-target is the accuracy of the same training without compression, less 5 %."""
+Which compressor is most accurate if a client may send and receive N bytes a round, in sum? Enter N and the number of
+parameters of your network. The answer lists the most accurate compressors that were measured on the nearest network,
+each at the largest budget that fits. All intervals hold at once, except with probability 5 %. The target is the
+accuracy of the same training without compression, minus 5 %."""
 DECISIONS = """\
-Each sentence was written before the run that judges it. A sentence that fails stays in the list, marked as failed."""
+Each rule was written before the run that judges it. A rule that fails stays in the list, marked as failed."""
 NUMBERS = {"compression", "epsilon", "ssim_server", "property_server", "rounds_server", "rounds_sum"}
 NUMBERS |= {*COUNTS, *MEASURED, "client_memory", "server_memory"}
 FEATURED = 16  # the budget of the first answer: the share of all bytes is one over it
 
 
-def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
-    """The pages, their figures and the script; nothing where no frontier was measured."""
+def pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]:
+    """The pages, their figures and the script; nothing if no frontier was measured."""
     catalogue = read_catalogue(conf / "figure")
     frames = [_read(scale, catalogue) for scale in scales if (scale.reports / "frontier.csv").is_file()]
     if not frames:
@@ -64,7 +63,9 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
         yield from _of_data(data, scale, rows, catalogue)
 
 
-def _of_data(data: str, scale: Scale, rows: pd.DataFrame, catalogue: Mapping[str, Entry]) -> Iterator[Page | Asset]:
+def _of_data(
+    data: str, scale: ReportedScale, rows: pd.DataFrame, catalogue: Mapping[str, Entry]
+) -> Iterator[Page | Asset]:
     """The page of a data set, with its figures."""
     toy = f" {TOY.capitalize()} are a toy, which every change of the code trains again." if data == TOY else ""
     where = f"frontier.html#data={escape(data)}&amp;sort=-accuracy"
@@ -82,14 +83,14 @@ def _of_data(data: str, scale: Scale, rows: pd.DataFrame, catalogue: Mapping[str
     yield Page(address(data), f"Compressors on {title(data)}", "\n\n".join(blocks))
 
 
-def _read(scale: Scale, catalogue: Mapping[str, Entry]) -> pd.DataFrame:
+def _read(scale: ReportedScale, catalogue: Mapping[str, Entry]) -> pd.DataFrame:
     frontier = read(scale.reports / "frontier.csv", scale.name).assign(scale=scale.name)
     known = catalogue[TRAINING].at(scale.name).data  # of reports by older code
     return frontier.assign(data=frontier["data"].astype(object).fillna(known))
 
 
 def title(data: str) -> str:
-    """The name of a data set, which says so where it is a toy."""
+    """The name of a data set, marked if it is a toy."""
     return f"{data}, a toy" if data == TOY else data
 
 
@@ -99,7 +100,7 @@ def address(data: str) -> str:
 
 
 def _sizes(rows: pd.DataFrame) -> str:
-    """What was trained on a data set, in a sentence."""
+    """The trainings on a data set, in a sentence."""
     own = rows[rows["accuracy"].notna()]
     kinds = "; ".join(dict.fromkeys(clients_of(row) for row in own.to_dict("records")))
     levels = ", ".join(f"{one:g}" for one in sorted(own["epsilon"].dropna().unique(), reverse=True))
@@ -151,7 +152,7 @@ def _settings(measured: pd.DataFrame) -> Iterator[tuple[tuple[Any, ...], pd.Data
 
 
 def _answers(rows: pd.DataFrame) -> Iterator[tuple[float, str]]:
-    """The answers in a setting, in HTML, each with the least share of the bytes of both ways that it needs."""
+    """The answers in a setting, in HTML, each with the smallest share of the bytes of both ways that it needs."""
     before: list[Any] = []
     for share in sorted(shares(rows).unique()):
         choices = fit(rows, share).head(CHOICES)
@@ -161,7 +162,7 @@ def _answers(rows: pd.DataFrame) -> Iterator[tuple[float, str]]:
 
 
 def _choice(row: Mapping[Any, Any]) -> str:
-    """A compressor with what it reaches, costs and leaks, in HTML."""
+    """A compressor's accuracy, bytes and leakage, in HTML."""
     parts = [f"<strong>{escape(row['label'])}</strong> at 1/{row['compression']:g} of the bytes sent: {_accuracy(row)}"]
     parts.append(f"{row['bytes_up']:,.0f} bytes up and {row['bytes_down']:,.0f} down a round")
     if not pd.isna(row["rounds_to_target"]):
@@ -171,42 +172,40 @@ def _choice(row: Mapping[Any, Any]) -> str:
     if not pd.isna(row["leak_server"]):
         parts.append(f"it {_leak(row)}")
     if not row["adds_up"]:
-        parts.append("its messages do not add up, so that the server sees each of them")
+        parts.append("its messages do not add up, so that the server sees each message")
     return "; ".join(parts)
 
 
 def _accuracy(row: Mapping[Any, Any]) -> str:
-    """An accuracy with its interval; of a single training, without."""
+    """An accuracy with its interval, which a single training lacks."""
     interval = "" if pd.isna(row["accuracy_low"]) else f" ({row['accuracy_low']:.3f} to {row['accuracy_high']:.3f})"
     return f"accuracy {row['accuracy']:.3f}{interval}"
 
 
 def _leak(row: Mapping[Any, Any]) -> str:
-    """What attacks find in the messages of a client with one image, whose label is known, at freshly drawn weights."""
+    """The leakage of a client's messages: one image with a known label, at freshly drawn weights."""
     rounds = row["rounds_server"]
     if pd.isna(rounds):
-        return "shows no image to the attacks tried"
-    many = "first message shows" if rounds == 1 else f"first {rounds:.0f} messages show"
+        return "hides the image from all tried attacks"
+    many = "first message reveals" if rounds == 1 else f"first {rounds:.0f} messages reveal"
     return f"leaks: one client's {many} the median image"
 
 
 def budgets(measured: pd.DataFrame) -> Iterator[str]:
-    """The most accurate compressor of each setting at each share of the bytes of both ways, halved from line to line as
-    long as anything fits; a line like the one above it is left out."""
+    """The most accurate compressor of each setting at each share of the bytes of both ways, in lines that halve the
+    share while anything fits. Equal lines appear once."""
     settings = [(key, rows, shares(rows)) for key, rows in _settings(measured)]
-    titles = [f"{_case(case)}, {_level(_epsilon(epsilon))}" for (case, epsilon, *_), *_ in settings]
-    head = "".join(f"<th>{escape(title)}</th>" for title in titles)
+    titles = [escape(f"{_case(case)}, {_level(_epsilon(epsilon))}") for (case, epsilon, *_), *_ in settings]
     lines, part = [], 1
     before: list[str] = []
     while any((own <= 1 / part).any() for *_, own in settings):
         cells = [_best(fit(rows, 1 / part)) for _, rows, _ in settings]
         if cells != before:
-            row = "".join(f"<td>{cell}</td>" for cell in cells)
             words = "all bytes" if part == 1 else f"1/{part} of the bytes"
-            lines.append(f'<tr id="budget-{part}"><td>{words} up and down</td>{row}</tr>')
+            lines.append(row_of((f"{words} up and down", *cells), f' id="budget-{part}"'))
         before, part = cells, 2 * part
     yield "The most accurate compressor, its accuracy, and the bytes that a client sends and receives in a round."
-    yield f'<div class="box"><table><tr><th></th>{head}</tr>{"".join(lines)}</table></div>'
+    yield table_of(["", *titles], lines)
 
 
 def _best(rows: pd.DataFrame) -> str:
@@ -217,7 +216,7 @@ def _best(rows: pd.DataFrame) -> str:
 
 
 def _refused(rows: pd.DataFrame) -> Iterator[str]:
-    """For each budget of bytes sent the compressors that were not measured at it, by the reason."""
+    """The compressors that were not measured, for each budget of bytes sent, by the reason."""
     lines = []
     for budget, own in rows.groupby("compression"):
         reasons: dict[str, list[str]] = {}
@@ -230,9 +229,8 @@ def _refused(rows: pd.DataFrame) -> Iterator[str]:
             for reason, labels in reasons.items()
         )
         offered = own.loc[own["accuracy"].notna(), "method"].nunique()
-        lines.append(f"<tr><td>1/{budget:g} of the bytes sent</td><td>{offered}</td><td><ul>{items}</ul></td></tr>")
-    head = "<tr><th></th><th>measured</th><th>not offered, and why</th></tr>"
-    yield f'<div class="box"><table>{head}{"".join(lines)}</table></div>'
+        lines.append(row_of((f"1/{budget:g} of the bytes sent", offered, f"<ul>{items}</ul>")))
+    yield table_of(("", "measured", "not offered, and why"), lines)
 
 
 def _case(case: str) -> str:
@@ -255,13 +253,13 @@ def decisive(claims: Iterable[Claim]) -> list[Claim]:
     return [claim for claim in claims if claim.role == "ours" and set(claim.studies) <= set(STUDIES)]
 
 
-def _decisions(scales: Sequence[Scale], conf: Path) -> Iterator[str]:
-    """The decision list: each sentence with its verdict, or with one verdict for each method."""
+def _decisions(scales: Sequence[ReportedScale], conf: Path) -> Iterator[str]:
+    """The decision list: each rule with its verdict, or with a verdict for each method."""
     outcomes = pd.concat([read_outcomes(scale) for scale in scales], ignore_index=True)
     items = []
     for claim in decisive(read_claims(claim_files(conf))):
         own = outcomes[(outcomes["claim"] == claim.id) & (outcomes["role"] != "control")]
-        own = own[(own["verdict"] != "not run")]
+        own = own[own["verdict"] != "not run"]
         rows = own.to_dict("records")
         each = "<br>".join(f'<a href="{link(row)}">{escape(row["label"])}</a>: {_verdict(row)}' for row in rows)
         said = " ".join(f"{badge(str(name))} {count}" for name, count in own["verdict"].value_counts().items())

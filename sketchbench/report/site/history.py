@@ -9,10 +9,10 @@ from typing import Any
 import pandas as pd
 
 from sketchbench.report.claim.history import read
-from sketchbench.report.evidence.outcomes import Scale
+from sketchbench.report.evidence.outcomes import ReportedScale
 from sketchbench.report.site.lists import ListColumn, listing
 from sketchbench.report.site.page import Asset, Page
-from sketchbench.report.site.verdicts import anchor, badge, escape, number, slug
+from sketchbench.report.site.verdicts import anchor, badge, escape, number, row_of, slug, table_of
 from sketchbench.run.config.chapters import claim_ids
 
 DRIFT = 0.1  # a relative change of tightness that is marked
@@ -23,11 +23,7 @@ COLUMNS = (
     ListColumn("method", "Method", "method that the verdict is about"),
     ListColumn("scale", "Scale", "size of the run: quick or paper"),
     ListColumn("verdict", "Verdict", "the latest verdict", kind="verdict"),
-    ListColumn(
-        "drift",
-        "Drift",
-        "verdict: the verdict changed; tightness: it moved by more than 10 % in one step",
-    ),
+    ListColumn("drift", "Drift", "verdict: the verdict changed; tightness: it moved by more than 10 % in one step"),
     ListColumn("course", "Course", "all verdicts, the oldest first"),
     ListColumn("tightness", "Tightness", "the latest bound divided by the measured value", kind="number"),
     ListColumn("first", "At first", "the first recorded tightness", kind="number"),
@@ -37,12 +33,12 @@ COLUMNS = (
     ListColumn("commit", "Commit", "the commit of the latest change"),
 )
 INTRODUCTION = """\
-The file `reports/history.csv` records, commit by commit, each verdict that changed and each tightness that moved by
-more than 0.1 %. A **drift** is a change of verdict, or a tightness that moved by more than 10 % in one step, often
-because a study has a new size or a claim has new checks. Comparisons of times have no history."""
+The file `reports/history.csv` records, commit by commit, each changed verdict and each tightness that moved by more
+than 0.1 %. A **drift** is a changed verdict, or a tightness that moved by more than 10 % in one step, often because a
+study has a new size or a claim has new checks. Comparisons of times have no history."""
 
 
-def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
+def pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]:
     """The page of the history."""
     history = read(scales[0].reports / "history.csv") if scales else pd.DataFrame()
     yield Page("history.md", "History", _page(history, conf) if len(history) else "No history has been kept yet.")
@@ -59,14 +55,11 @@ def _page(history: pd.DataFrame, conf: Path) -> str:
         f"{len(commits)} commits with reports, the latest {latest['commit']} ({latest['date']}). Of {len(courses)} "
         f"courses {len(drifting)} have a drift."
     )
-    rows = "".join(_drift(course, commits) for course in drifting[:SHOWN])
-    head = "<tr><th>claim</th><th>method</th><th>tightness over the commits</th><th>verdicts</th><th>moved</th></tr>"
-    table = f'<div class="box"><table>{head}{rows}</table></div>' if rows else "No claim has drifted."
-    note = (
-        f" This table has the first {SHOWN} of {len(drifting)} drifts; the list above has all."
-        if len(drifting) > SHOWN
-        else ""
-    )
+    rows = [_drift(course, commits) for course in drifting[:SHOWN]]
+    head = ("claim", "method", "tightness over the commits", "verdicts", "moved")
+    table = table_of(head, rows) if rows else "No claim has drifted."
+    more = len(drifting) > SHOWN
+    note = f" This table has the first {SHOWN} of {len(drifting)} drifts; the list above has all." if more else ""
     blocks = [INTRODUCTION, summary, "## All courses", listing("history", COLUMNS, courses)]
     return "\n\n".join([*blocks, f"## Drifts\n\n{LEGEND}{note}", table])
 
@@ -75,7 +68,7 @@ LEGEND = "Each line is the logarithm of the tightness, and each mark a change: �
 
 
 def _course(rows: pd.DataFrame, conf: Path) -> dict[str, Any]:
-    """The course of a verdict over the commits: the cells of its row in the list, and its records."""
+    """A verdict's course over the commits: the cells of its row in the list, and its records."""
     records = rows.to_dict("records")
     verdicts = list(dict.fromkeys(row["verdict"] for row in records))
     numbers = [row["tightness"] for row in records if _positive(row["tightness"])]
@@ -98,7 +91,7 @@ def _course(rows: pd.DataFrame, conf: Path) -> dict[str, Any]:
 
 
 def _changes(records: Sequence[Mapping[Any, Any]]) -> list[Mapping[Any, Any]]:
-    """The rows whose verdict differs from the one before, and the first row."""
+    """The first row, and each row whose verdict differs from the verdict before."""
     return [row for place, row in enumerate(records) if place == 0 or row["verdict"] != records[place - 1]["verdict"]]
 
 
@@ -112,15 +105,13 @@ def _drift(course: Mapping[str, Any], commits: Mapping[str, int]) -> str:
     verdicts = " → ".join(badge(row["verdict"]) for row in _changes(course["records"]))
     moved = f"× {number(course['moved'], 3)}" if _positive(course["moved"]) else ""
     cells = (link, escape(course["method"]), sparkline(course["records"], commits), verdicts, moved)
-    return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+    return row_of(cells)
 
 
 def sparkline(records: Sequence[Mapping[Any, Any]], commits: Mapping[str, int]) -> str:
     """The tightness over the commits as a small line, on a logarithmic axis, with a mark at each change.
 
-    Arguments:
-        records: the rows of the history of one claim, method and scale.
-        commits: the position of each commit in time, from 0.
+    `records` are the rows of one claim, method and scale; `commits` has the position of each commit in time, from 0.
     """
     numbers = [math.log(row["tightness"]) for row in records if _positive(row["tightness"])]
     low, high = (min(numbers), max(numbers)) if numbers else (0.0, 0.0)

@@ -1,9 +1,9 @@
-"""Lists that a reader filters, sorts and saves: a table of Tabulator, with its data in the page.
+"""Lists that a reader filters, sorts and saves: Tabulator tables with their data in the page.
 
-A page that is opened from a file can load nothing, so the page holds the rows itself: as JSON, each text once, packed
-with gzip, which browsers unpack (40 kB for a table of 250 kB). The part of the address after # holds the filter, as in
+A page opened from a file can load nothing, so it holds the rows itself: JSON with each string once, compressed by gzip,
+which browsers decompress (40 kB for a table of 250 kB). The address after # holds the filter, as in
 `claims.html#verdict=fails&paper=song2023`, so that a link can lead to a part of a list. The key `find` searches all
-columns; `sort` names the column that orders the rows, with a - before it for the largest first.
+columns; `sort` names the column that orders the rows, with a - before it for descending order.
 """
 
 import base64
@@ -12,9 +12,8 @@ import html
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from sketchbench.report.site.page import Asset
 
@@ -22,38 +21,26 @@ HERE = Path(__file__).parent
 FOLDER = "lists"  # the folder, in the site, of the files that all lists share
 SCRIPT = f"{FOLDER}/lists.js"  # every page loads it; on a page with a list, it loads Tabulator
 STYLES = (f"{FOLDER}/tabulator_simple.min.css", f"{FOLDER}/lists.css")
-FEW = 40  # a column with at most so many different texts is filtered by a menu, and otherwise by typing
+FEW = 40  # a column with at most this many different strings is filtered by a menu, any other by typing
 
 Kind = Literal["text", "number", "verdict"]
 
 
-@dataclass(frozen=True)
-class ListColumn:
-    """A column of a list.
+class ListColumn(NamedTuple):
+    """A column of a list."""
 
-    Attributes:
-        name: the column's key in the rows, and in the address.
-        title: the column's heading.
-        meaning: what the column holds, with the unit; shown with the heading, and below the list.
-        kind: numbers are aligned and compared; verdicts are coloured; texts are neither.
-        link: the key, in the rows, of the address that a cell leads to, relative to the page (.html); "" for no link.
-    """
-
-    name: str
-    title: str
-    meaning: str
-    kind: Kind = "text"
-    link: str = ""
+    name: str  # its key in the rows, and in the address
+    title: str  # its heading
+    meaning: str  # with the unit; shown with the heading, and below the list
+    kind: Kind = "text"  # numbers are aligned and compared; verdicts are coloured
+    link: str = ""  # the key, in the rows, of a cell's link, relative to the page (.html); "" for no link
 
 
 def listing(name: str, columns: Sequence[ListColumn], rows: Sequence[Mapping[Any, Any]]) -> str:
-    """A list as HTML, for a page in Markdown.
+    """The HTML of a list, for a page in Markdown; a reader saves the list as a CSV file of this name.
 
-    Arguments:
-        name: the name of the list, and of the CSV file that a reader saves.
-        columns: the columns in their order.
-        rows: values by the columns' names; None, NaN and a missing key are an empty cell. A cell shows 6 digits of a
-            number; the CSV file has all digits.
+    `rows` have values by the columns' names; None, NaN and a missing key are an empty cell. A cell shows 6 digits of a
+    number; the CSV file has all digits.
     """
     cells_by_column = [_data(column, rows) for column in columns]
     content = json.dumps({"rows": len(rows), "columns": cells_by_column}, ensure_ascii=False, separators=(",", ":"))
@@ -80,7 +67,7 @@ def assets() -> Iterator[Asset]:
 
 
 def _data(column: ListColumn, rows: Sequence[Mapping[Any, Any]]) -> dict[str, Any]:
-    """A column as JSON: its cells are numbers, or indices into the list of its different texts; null is empty."""
+    """The JSON of a column: cells are numbers, or indices into the list of its different strings; null is empty."""
     about = {"name": column.name, "title": column.title, "meaning": column.meaning, "kind": column.kind}
     cells = [_plain(row.get(column.name)) for row in rows]
     if column.kind == "number":
@@ -93,7 +80,7 @@ def _data(column: ListColumn, rows: Sequence[Mapping[Any, Any]]) -> dict[str, An
 
 
 def _encode(cells: Sequence[Any]) -> tuple[list[str], list[int | None]]:
-    """The different texts of cells, and for each cell the index of its text."""
+    """The different strings of cells, and for each cell the index of its string."""
     texts: dict[str, int] = {}
     places = [None if cell is None else texts.setdefault(_text(cell), len(texts)) for cell in cells]
     return list(texts), places
@@ -104,7 +91,7 @@ def _text(cell: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A value for JSON: None in the place of NaN, and whole numbers as integers."""
+    """The JSON value: None instead of NaN, and whole numbers as integers."""
     value = value.item() if hasattr(value, "item") else value
     if not isinstance(value, float):
         return value
@@ -116,5 +103,5 @@ def _plain(value: Any) -> Any:
 
 
 def _compress(content: str) -> str:
-    """A text, packed with gzip, in base64; the same bytes on every machine."""
+    """The string compressed by gzip, in base64: the same bytes on every machine."""
     return base64.b64encode(gzip.compress(content.encode(), mtime=0)).decode()

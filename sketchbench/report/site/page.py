@@ -1,45 +1,42 @@
-"""The values that the modules of the site exchange: scales with their reports, pages and assets."""
+"""The values that the site's modules exchange: scales with their reports, pages and assets."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sketchbench.report.evidence.outcomes import Scale
+from sketchbench.report.evidence.outcomes import ReportedScale
 
 PLACES = {"quick": ".", "paper": "paper"}  # the folder of each scale, in the folder of all reports
 
 
-def scales_of(reports: Path) -> list[Scale]:
+def scales_of(reports: Path) -> list[ReportedScale]:
     """The scales that have verdicts in a folder of reports, quick first."""
-    scales = [Scale(name, reports / place) for name, place in PLACES.items()]
-    return [scale for scale in scales if (scale.reports / "claims.csv").is_file()]
+    return _with_verdicts({name: reports / place for name, place in PLACES.items()})
 
 
-def own_scales(folder: Path) -> list[Scale]:
+def own_scales(folder: Path) -> list[ReportedScale]:
     """The scales that have verdicts in a user's folder, quick first."""
-    scales = [Scale(name, folder / "reports" / name) for name in PLACES]
-    return [scale for scale in scales if (scale.reports / "claims.csv").is_file()]
+    return _with_verdicts({name: folder / "reports" / name for name in PLACES})
+
+
+def _with_verdicts(places: Mapping[str, Path]) -> list[ReportedScale]:
+    return [ReportedScale(name, place) for name, place in places.items() if (place / "claims.csv").is_file()]
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page of the site.
+    """A page of the site."""
 
-    Attributes:
-        path: the path of the page in the site, such as "claims/S2.md", which becomes claims/S2.html.
-        title: the heading, which is also the name in the navigation and the search.
-        text: Markdown with HTML in it, without the heading. Links to other pages are relative paths (.md).
-    """
-
-    path: str
-    title: str
-    text: str
+    path: str  # in the site, such as "claims/S2.md", which becomes claims/S2.html
+    title: str  # the heading, also shown in the navigation and the search
+    text: str  # Markdown with HTML, without the heading; links to other pages are relative paths (.md)
 
 
 @dataclass(frozen=True)
 class Asset:
-    """A file that pages refer to, such as a picture: its path in the site, and its bytes."""
+    """A file that pages refer to, such as a picture."""
 
-    path: str
+    path: str  # in the site
     content: bytes
 
 

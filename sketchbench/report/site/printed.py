@@ -1,4 +1,4 @@
-"""The page of printed numbers: each number of the papers' tables and figures, beside the number measured here."""
+"""The page of printed numbers: each number of the papers' tables and figures, beside our measured number."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,63 +7,55 @@ from typing import Any
 
 import pandas as pd
 
-from sketchbench.report.evidence.outcomes import Scale
+from sketchbench.report.evidence.outcomes import ReportedScale
 from sketchbench.report.printed.agreement import AGREES, DIFFERS, ERROR, OPEN, UNPRINTED
 from sketchbench.report.printed.cells import MEANINGS
 from sketchbench.report.printed.transcription import PrintedCell, read_printed
 from sketchbench.report.site import figures
-from sketchbench.report.site.lists import ListColumn, listing
+from sketchbench.report.site.lists import Kind, ListColumn, listing
 from sketchbench.report.site.page import Asset, Page, table_address
-from sketchbench.report.site.verdicts import escape, number
+from sketchbench.report.site.verdicts import escape, number, row_of, table_of
 from sketchbench.report.table.reading import read_table
 
 AGREEMENTS = (AGREES, DIFFERS, OPEN, UNPRINTED)
 RULE = f"""\
-A number that a paper prints without a spread counts as one draw, or as the mean of as many draws as the paper states.
-The number is compared with a prediction interval: if the paper's draws and our trials have the same distribution, the
-printed number lies inside with a probability of {1 - ERROR:.0%}. The interval is mean ± t · sd · √(1/draws + 1/trials),
-with Student's t, and is widened by half a unit of the last printed digit and by the tolerance that was stated in
-advance. For positive quantities, such as numbers of rounds, a second interval is computed from logarithms, since few
-trials do not show which of the two is closer to normal; where the two intervals disagree, the cell is open. Each cell
-is judged by itself: if every paper's draws had our distribution, at most one cell in twenty would differ.
+A number that a paper prints without a spread counts as one draw, or as the mean of the number of draws that the paper
+states. It is compared with a prediction interval: if the paper's draws and our trials have the same distribution, the
+printed number lies inside with probability {1 - ERROR:.0%}. The interval is mean ± t · sd · √(1/draws + 1/trials), with
+Student's t. It is widened by half a unit of the last printed digit, and by the tolerance stated in advance. Positive
+quantities, such as numbers of rounds, have a second interval from logarithms, since few trials do not show which of the
+two distributions is closer to normal. If the two intervals disagree, the cell is open. Each cell is judged by itself:
+if all papers' draws had our distribution, at most one cell in twenty would differ.
 
-- **agrees**: the printed number is inside all intervals, and these are narrow enough to exclude other numbers; or a
-  number without randomness rounds to the printed digits; or the claim that states the sentence in words holds.
+- **agrees**: the printed number is inside all intervals, which are narrow enough to exclude other numbers; or a number
+  without randomness rounds to the printed digits; or the claim that states the sentence holds.
 - **differs**: the printed number is outside all intervals; or a number without randomness does not round to the printed
   digits; or the claim fails.
-- **open**: nothing was measured, or not at the cell's size; or there are fewer than 2 trials, and no other rows to
-  borrow a spread from; or the printed number is inside only one of two intervals, or the interval is too wide; or the
-  claim has no verdict.
-- **unprinted**: a curve or picture for which the text gives neither number nor words: no measurement of ours decides
-  it, only the authors' data would.
+- **open**: nothing was measured at the cell's size; or there are fewer than 2 trials and no rows to borrow a spread
+  from; or the number is inside only one of two intervals, or the interval is too wide; or the claim has no verdict.
+- **unprinted**: a curve or picture without a number or words in the text; only the authors' data would decide it.
 
-A single trial that borrows its spread is taken to vary no more, in proportion, than the most variable of the rows that
-the cell names. It gets the largest upper limit of their coefficients of variation, each with an error of
-{ERROR / 2:.1%}, and as much for the draw itself, of logarithms. Rows are not pooled, since they need not be alike."""
+A single trial borrows its spread from the rows that the cell names. Its relative spread is at most that of the most
+variable row: the largest upper limit of their coefficients of variation, each with an error of {ERROR / 2:.1%}. The
+draw itself has the same error, on logarithms. Rows are not pooled, since they need not be alike."""
 LAYOUT = """\
-Each table and figure is laid out as in the paper. A cell has, in bold, what is printed, and below it what was measured,
-with its prediction interval, and whether the two agree. A number beside *open* is that of the note which says why."""
-COLUMNS = (
-    ListColumn("paper", "Paper", MEANINGS["paper"]),
-    ListColumn("place", "Place", MEANINGS["place"]),
-    ListColumn("cell", "Cell", MEANINGS["cell"]),
-    ListColumn("printed", "Printed", MEANINGS["printed"]),
-    ListColumn("unit", "Unit", MEANINGS["unit"]),
-    ListColumn("measured", "Measured", MEANINGS["measured"], kind="number"),
-    ListColumn("low", "From", MEANINGS["low"], kind="number"),
-    ListColumn("high", "To", MEANINGS["high"], kind="number"),
-    ListColumn("trials", "Trials", MEANINGS["trials"], kind="number"),
-    ListColumn("agrees", "Agrees", MEANINGS["agrees"], kind="verdict"),
-    ListColumn("reason", "Why", MEANINGS["reason"]),
-    ListColumn("claim", "Claim", MEANINGS["claim"], link="claim_page"),
-    ListColumn("study", "Study", MEANINGS["study"], link="study_page"),
-    ListColumn("scale", "Scale", MEANINGS["scale"]),
-    ListColumn("command", "Command", MEANINGS["command"]),
+Each table and figure is laid out as in the paper. A cell has the printed number in bold, and below it the measured
+number, its prediction interval, and whether the two agree. A number beside *open* refers to a note with the reason."""
+TITLES = {"low": "From", "high": "To", "reason": "Why"}
+KINDS: dict[str, Kind] = {**dict.fromkeys(("measured", "low", "high", "trials"), "number"), "agrees": "verdict"}
+LINKS = {"claim": "claim_page", "study": "study_page"}
+SHOWN = (  # of MEANINGS, in the order of the list
+    *("paper", "place", "cell", "printed", "unit", "measured", "low", "high", "trials"),
+    *("agrees", "reason", "claim", "study", "scale", "command"),
 )
+COLUMNS = [
+    ListColumn(name, TITLES.get(name, name.capitalize()), MEANINGS[name], KINDS.get(name, "text"), LINKS.get(name, ""))
+    for name in SHOWN
+]
 
 
-def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
-    """The page, and the figure on it; nothing where no cell was compared."""
+def pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]:
+    """The page and its figure; nothing if no cell was compared."""
     frames = [
         (scale, read_table(path, "printed", scale=scale.name))
         for scale in scales
@@ -74,7 +66,7 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
     cells = pd.concat([frame for _, frame in frames], ignore_index=True)
     transcribed = read_printed(sorted((conf / "printed").glob("*.yaml")))
     blocks = [
-        "Every cell of the papers' tables, and every number that a text gives for a figure, beside the measured one.",
+        "Every cell of the papers' tables, and every number that a text gives for a figure, beside our measurement.",
         *(_counts(scale, frame) for scale, frame in frames),
     ]
     with_figure = [scale for scale, _ in frames if figures.place(scale, "printed").is_file()]
@@ -96,7 +88,7 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
         blocks += [
             f"## {paper}, {place} {{ #{_anchor(str(paper), str(place))} }}",
             f"{about[:1].upper()}{about[1:]}.",
-            draw(own),
+            grid_of(own),
         ]
     blocks += ["## Every cell { #cells }", listing("printed", COLUMNS, rows), "## How cells are judged", RULE]
     yield Page("printed.md", "Printed against measured", "\n\n".join([*blocks, *_tolerances(transcribed)]))
@@ -107,16 +99,16 @@ def _anchor(paper: str, place: str) -> str:
 
 
 def split(name: str) -> tuple[str, str]:
-    """The row and the column of a cell, by its name, as in `MLP, c = 1 %`, `‖x‖²: semi-smooth` or `(a) loss, plain`;
-    the column is "" for a cell that is alone."""
+    """The row and the column in a cell's name, such as `MLP, c = 1 %`, `‖x‖²: semi-smooth` or `(a) loss, plain`; the
+    column is "" for a single cell."""
     line, _, column = name.rpartition(": " if ": " in name else ", ")
     return (line, column) if line else (name, "")
 
 
-def draw(cells: pd.DataFrame) -> str:
-    """The cells of a table or figure in HTML: as rows and columns where names have both, and below one another, with
-    the reasons, where not. A line whose one cell is in no column of other lines has it across all columns. A cell has
-    what is printed, and for each scale what was measured; a footnote says why it is open."""
+def grid_of(cells: pd.DataFrame) -> str:
+    """The cells of a table or figure in HTML: rows and columns if names have both, or else a list. A line with a single
+    cell, in no column of other lines, has it across all columns. A cell has the printed number, and for each scale the
+    measured number; a footnote says why a cell is open."""
     records: dict[str, list[Mapping[Any, Any]]] = {}
     for row in cells.to_dict("records"):
         records.setdefault(str(row["cell"]), []).append(row)
@@ -148,7 +140,7 @@ def draw(cells: pd.DataFrame) -> str:
 
 
 def _cell(rows: Sequence[Mapping[Any, Any]], notes: dict[str, int]) -> str:
-    """A cell: printed, and measured at each scale; what is open points to its note."""
+    """A cell: the printed number, and the measured number of each scale; an open cell points to its note."""
     printed = rows[0]["printed"]
     lines = [f"<strong>{'no number' if pd.isna(printed) else escape(printed)}</strong>"]
     for row in rows:
@@ -163,33 +155,31 @@ def _cell(rows: Sequence[Mapping[Any, Any]], notes: dict[str, int]) -> str:
     return "<br>".join(dict.fromkeys(lines))
 
 
-def _study_page(study: object, scale: str, scales: Sequence[Scale]) -> str | None:
+def _study_page(study: object, scale: str, scales: Sequence[ReportedScale]) -> str | None:
     available = any(place.name == scale and (place.reports / "tables" / f"{study}.csv").is_file() for place in scales)
     return table_address(str(study), scale) if available else None
 
 
-def _counts(scale: Scale, frame: pd.DataFrame) -> str:
-    """The numbers of cells that agree, differ and are open, by paper and place, with links to the cells."""
+def _counts(scale: ReportedScale, frame: pd.DataFrame) -> str:
+    """The counts of cells that agree, differ and are open, by paper and place, with links to the cells."""
     rows = []
     for (paper, place), group in frame.groupby(["paper", "place"], sort=False):
         counts = group["agrees"].value_counts()
-        cells = "".join(
-            f'<td><a href="printed.html#paper={paper}&amp;place={escape(place).replace(" ", "+")}'
-            f'&amp;agrees={word}&amp;scale={scale.name}" class="{word}">{counts[word]}</a></td>'
+        here = f"printed.html#paper={paper}&amp;place={escape(place).replace(' ', '+')}"
+        cells = (
+            f'<a href="{here}&amp;agrees={word}&amp;scale={scale.name}" class="{word}">{counts[word]}</a>'
             if word in counts
-            else "<td></td>"
+            else ""
             for word in AGREEMENTS
         )
-        name = f'<a href="#{_anchor(str(paper), str(place))}">{escape(place)}</a>'
-        rows.append(f"<tr><td>{paper}</td><td>{name}</td>{cells}</tr>")
-    head = "".join(f"<th>{name}</th>" for name in ("paper", "place", *AGREEMENTS))
+        rows.append(row_of((paper, f'<a href="#{_anchor(str(paper), str(place))}">{escape(place)}</a>', *cells)))
     total = ", ".join(f"{word} {int((frame['agrees'] == word).sum())}" for word in AGREEMENTS)
     title = f"<p>Scale {scale.name}, {len(frame)} cells: <strong>{total}</strong>.</p>"
-    return f'{title}\n\n<div class="box"><table><tr>{head}</tr>{"".join(rows)}</table></div>'
+    return f"{title}\n\n{table_of(('paper', 'place', *AGREEMENTS), rows)}"
 
 
 def _tolerances(cells: Sequence[PrintedCell]) -> Iterator[str]:
-    """The tolerances of cells that were stated in advance, each with the widest interval that may judge the cell."""
+    """The tolerances stated in advance, each with the widest interval that may judge the cell."""
     granted: dict[str, list[str]] = {}
     for cell in cells:
         if cell.tolerance is not None:

@@ -3,14 +3,13 @@
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from sketchbench.measure.column import COLUMNS, Column
-from sketchbench.report.evidence.outcomes import Scale, read_outcomes
+from sketchbench.report.evidence.outcomes import ReportedScale, read_outcomes
 from sketchbench.report.evidence.provenance import date_of, dated, last_commit
 from sketchbench.report.figure.catalogue import read_catalogue
 from sketchbench.report.site.lists import Kind, ListColumn, listing
@@ -29,36 +28,25 @@ STUDIES = (
         "scale", "scale", "size of the run; quick: minutes to hours for all studies; paper: the papers' own sizes"
     ),
     ListColumn("rows", "rows", "number of rows of the table", "number"),
-    ListColumn("methods", "methods", "number of methods that are compared, with controls", "number"),
-    ListColumn("commit", "code", "commits of the code that the records are from, or the last commit of the table"),
+    ListColumn("methods", "methods", "number of compared methods, with controls", "number"),
+    ListColumn("commit", "code", "commits of the code behind the records, or the last commit of the table"),
     ListColumn("date", "date", "date of the newest of these commits"),
 )
 
 
-@dataclass(frozen=True)
-class SiteTable:
-    """The table of a study at a scale.
-
-    Attributes:
-        study, scale: names.
-        path: the CSV.
-        about: what the study's task measures, and what the study says of itself, in words; "" where they say nothing.
-        frame: its rows; texts without a value are "", numbers without one NaN.
-        commits: of the code behind its records; where they are not known, the commit that changed the table last.
-        date: of the newest of these commits, YYYY-MM-DD; "" where it is unknown.
-    """
+class StudyTable(NamedTuple):
+    """The table of a study at a scale."""
 
     study: str
     scale: str
-    path: Path
-    about: tuple[str, str]
-    frame: pd.DataFrame
-    commits: Sequence[str]
-    date: str
+    about: tuple[str, str]  # the descriptions of the study's task and of the study; "" if missing
+    frame: pd.DataFrame  # an empty text is "", a missing number NaN
+    commits: Sequence[str]  # of the code behind the records, or else the last commit of the table
+    date: str  # of the newest of these commits, YYYY-MM-DD; "" if it is unknown
 
 
-def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
-    """The list of all tables, then a page for each study."""
+def pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]:
+    """The list of all tables, and a page for each study."""
     tables = [
         _table(path, scale.name, conf) for scale in scales for path in sorted((scale.reports / "tables").glob("*.csv"))
     ]
@@ -75,8 +63,8 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
         }
         for table in tables
     ]
-    text = "Every verdict and figure is made from these tables. A row has one quantity, the setting of the measurement,"
-    yield Page("tables.md", "Tables", f"{text} and its value.\n\n{listing('tables', STUDIES, rows)}")
+    text = "These tables are the source of every verdict and figure. A row has a quantity, its setting and its value."
+    yield Page("tables.md", "Tables", f"{text}\n\n{listing('tables', STUDIES, rows)}")
     claimed = [claims_of(scale) for scale in scales]
     drawn = _figures(scales, conf)
     for name, group in itertools.groupby(sorted(tables, key=lambda table: table.study), lambda table: table.study):
@@ -89,19 +77,19 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
 
 
 def comment(path: Path) -> str:
-    """The first comment of a config, as a paragraph; "" where the config has none."""
+    """The first comment of a config, as a paragraph; "" if there is none."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     first = next((index for index, line in enumerate(lines) if not line.startswith("#")), len(lines))
     return " ".join(line.removeprefix("#").strip() for line in lines[:first]).strip()
 
 
-def _table(path: Path, scale: str, conf: Path) -> SiteTable:
+def _table(path: Path, scale: str, conf: Path) -> StudyTable:
     texts = [name for name, column in COLUMNS.items() if column.kind is str]
     frame = read_table(path, "table", scale=scale, texts=texts)
     frame = frame.fillna({name: "" for name in frame if not _numeric(frame[name])})
     commits = sorted(commits_of(path)) or last_commit(path)
     date = max(map(date_of, commits), default="")
-    return SiteTable(path.stem, scale, path, _about(path.stem, conf), frame, commits, date)
+    return StudyTable(path.stem, scale, _about(path.stem, conf), frame, commits, date)
 
 
 def _about(name: str, conf: Path) -> tuple[str, str]:
@@ -111,8 +99,8 @@ def _about(name: str, conf: Path) -> tuple[str, str]:
     return comment(conf / "task" / f"{task}.yaml"), comment(named(conf, "study")[name])
 
 
-def claims_of(scale: Scale) -> dict[str, list[str]]:
-    """The claims that are judged on each study's table."""
+def claims_of(scale: ReportedScale) -> dict[str, list[str]]:
+    """The claims that each study's table decides."""
     found = read_outcomes(scale)
     pairs = found.loc[found["verdict"] != "not run", ["claim", "study"]].drop_duplicates()
     claims: dict[str, list[str]] = {}
@@ -122,8 +110,8 @@ def claims_of(scale: Scale) -> dict[str, list[str]]:
     return {name: list(dict.fromkeys(ids)) for name, ids in claims.items()}
 
 
-def _figures(scales: Sequence[Scale], conf: Path) -> dict[str, list[str]]:
-    """The figures of the reports that are drawn from each study's table."""
+def _figures(scales: Sequence[ReportedScale], conf: Path) -> dict[str, list[str]]:
+    """The figures in the reports that use each study's table."""
     figures: dict[str, list[str]] = {}
     for name, entry in read_catalogue(conf / "figure").items():
         drawn = any((scale.reports / "figures" / f"{name}.svg").is_file() for scale in scales)
@@ -132,7 +120,7 @@ def _figures(scales: Sequence[Scale], conf: Path) -> dict[str, list[str]]:
     return figures
 
 
-def _text(tables: Sequence[SiteTable], links: Mapping[str, Sequence[str]]) -> str:
+def _text(tables: Sequence[StudyTable], links: Mapping[str, Sequence[str]]) -> str:
     """A page: the study's description, the values that all rows share, links, and the rows of all scales."""
     frames = [table.frame.assign(**{SCALE: table.scale}) for table in tables]
     frame, same = pd.concat(frames, ignore_index=True), {}

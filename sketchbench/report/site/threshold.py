@@ -1,4 +1,4 @@
-"""The totals up to which song2023 Theorem 6.2 holds, over δ, as SVG; computed here, from no run."""
+"""The picture of docs/findings.md: the totals up to which song2023 Theorem 6.2 holds, over δ; computed, not run."""
 
 import math
 import textwrap
@@ -12,8 +12,8 @@ WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 300, 200, 34, 14, 8, 32
 POINTS = 57  # of a curve
 
 
-def draw(caption: str, alone: bool = False) -> str:
-    """The picture in a figure with its caption; `alone`, an SVG file on white, in its own colours."""
+def plot(caption: str) -> str:
+    """Return docs/theorem_6_2.svg: an SVG file on white, in its own colours, with `caption` as its label."""
     parts = [_text(LEFT, HEIGHT - 4, "total δ", "start"), _text(LEFT + 3, TOP + 10, "total ε", "start")]
     for power in range(int(DECADES[0]), int(DECADES[1]) + 1):
         y = _y(10.0**power)
@@ -30,13 +30,11 @@ def draw(caption: str, alone: bool = False) -> str:
         _, last = curve[-1]
         parts.append(_text(WIDTH - RIGHT, _y(last) - 4, f"{constant:g} σ²", "end"))
     box = f'viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{caption}"'
-    body = "".join(parts)
-    if alone:
-        white = f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>'
-        size = f'width="{2 * WIDTH}" height="{2 * HEIGHT}"'
-        file = f'<svg xmlns="http://www.w3.org/2000/svg" {size} {box} color="#1b1b1b">{white}{body}</svg>'
-        return textwrap.fill(file, 120, break_long_words=False, break_on_hyphens=False) + "\n"  # a space is a space
-    return f'<figure class="panel"><svg {box}>{body}</svg><figcaption>{caption}</figcaption></figure>'
+    white = f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>'
+    size = f'width="{2 * WIDTH}" height="{2 * HEIGHT}"'
+    opened = f'<svg xmlns="http://www.w3.org/2000/svg" {size} {box} color="#1b1b1b">'
+    file = f"{opened}{white}{''.join(parts)}</svg>"
+    return textwrap.fill(file, 120, break_long_words=False, break_on_hyphens=False) + "\n"  # a space is a space
 
 
 def _curve(constant: float) -> list[tuple[float, float]]:

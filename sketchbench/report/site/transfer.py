@@ -1,4 +1,4 @@
-"""A page for each frontier on data and network of one's own: do the findings on digits transfer?"""
+"""A page for each frontier on a user's data and network: do the findings on digits transfer?"""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -7,21 +7,21 @@ import pandas as pd
 
 from sketchbench.measure.column import Column
 from sketchbench.report.evidence import transfer
-from sketchbench.report.evidence.outcomes import Scale
+from sketchbench.report.evidence.outcomes import ReportedScale
 from sketchbench.report.frontier import TRAINING
 from sketchbench.report.frontier.cells import read
 from sketchbench.report.site import figures, frontier
 from sketchbench.report.site.lists import listing
 from sketchbench.report.site.page import Asset, Page
-from sketchbench.report.site.verdicts import badge, escape, number, prose
+from sketchbench.report.site.verdicts import badge, escape, number, prose, row_of, table_of
 from sketchbench.report.table.reading import read_table
 
 CAPTION = """\
 Test error after training over the bytes that a client sends, receives, and both, in a round. A large marker: no other
-compressor takes as few of these bytes and is more accurate beyond both intervals."""
+compressor takes as few of these bytes and is more accurate, beyond both intervals."""
 
 
-def pages(own: Sequence[Scale], ours: Scale, conf: Path) -> Iterator[Page | Asset]:
+def pages(own: Sequence[ReportedScale], ours: ReportedScale, conf: Path) -> Iterator[Page | Asset]:
     """The pages of a user's own frontiers, with their pictures; `ours` are the project's verdicts."""
     for scale in own:
         measured = read(scale.reports / "frontier.csv", scale.name).assign(scale=scale.name)
@@ -39,13 +39,13 @@ def pages(own: Sequence[Scale], ours: Scale, conf: Path) -> Iterator[Page | Asse
             *frontier.budgets(measured),
             "## All measurements",
             listing(f"frontier_{scale.name}", frontier.columns(measured), measured.to_dict("records")),
-            f"Make it again: `{transfer.command(scale)}`",
+            f"Repeat it: `{transfer.command(scale)}`",
         ]
         yield Page(f"frontier-{scale.name}.md", f"Compressors on {scale.name}", "\n\n".join(blocks))
 
 
-def _size(scale: Scale) -> str:
-    """What was trained, in a sentence."""
+def _size(scale: ReportedScale) -> str:
+    """The trainings in a sentence."""
     table = read_table(scale.reports / "tables" / f"{TRAINING}.csv", "table", scale=scale.name)
     rows = table[(table[Column.QUANTITY] == "accuracy") & table[Column.MEAN].notna()]
     budgets = ", ".join(f"1/{one:g}" for one in sorted(rows[Column.COMPRESSION].unique()) if one > 1)
@@ -65,6 +65,5 @@ def _verdicts(rows: pd.DataFrame) -> str:
         name = f'<a href="claims/{row["claim"]}.html">{row["claim"]}</a>'
         here, there = f"{badge(row['here'])}{more}", badge(row["there"])
         cells = (f"{name} {prose(row['statement'])}", escape(row["label"]), there, here)
-        lines.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
-    head = "<tr><th>finding</th><th>method</th><th>on digits</th><th>here</th></tr>"
-    return f'<div class="box"><table>{head}{"".join(lines)}</table></div>'
+        lines.append(row_of(cells))
+    return table_of(("finding", "method", "on digits", "here"), lines)

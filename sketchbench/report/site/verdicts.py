@@ -1,8 +1,8 @@
-"""Texts, numbers and verdicts in HTML."""
+"""Texts, numbers, verdicts and tables in HTML."""
 
 import html
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,12 @@ from sketchbench.run.config.chapters import files
 
 
 def escape(text: object) -> str:
-    """A text with the special characters of HTML escape."""
+    """The text with HTML's special characters escaped."""
     return html.escape(str(text), quote=True)
 
 
 def typeset(text: str) -> str:
-    """A statement as HTML, with indices, exponents and powers of ten set as in print."""
+    """The HTML of a statement, with indices, exponents and powers of ten set as in print."""
     out = escape(text)
     out = re.sub(
         r"\b(\d+(?:\.\d+)?)e\+?(-?)0*(\d+)\b", lambda m: f"{_times(m[1])}10<sup>{m[2] and '−'}{m[3]}</sup>", out
@@ -34,26 +34,26 @@ def _times(mantissa: str) -> str:
 
 
 def prose(text: str) -> str:
-    """A reason as HTML: typeset, with `code` and **bold** as Markdown has them."""
+    """The HTML of a reason: typeset, with Markdown's `code` and **bold**."""
     parts = re.split(r"`([^`]+)`", text)
     done = [typeset(part) if number % 2 == 0 else f"<code>{escape(part)}</code>" for number, part in enumerate(parts)]
     return re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", "".join(done))
 
 
 def badge(verdict: str) -> str:
-    """A verdict in HTML, with its sign and its colour."""
+    """The HTML of a verdict, with its sign and its colour."""
     if verdict not in MARKS:
         return f'<span class="any">{escape(verdict)}</span>'
     return f'<span class="{slug(verdict)}">{MARKS[verdict]} {verdict}</span>'
 
 
 def slug(verdict: str) -> str:
-    """A verdict as a class of the style sheet."""
+    """The style sheet's class of a verdict."""
     return re.sub(r"[, ]+", "-", verdict)
 
 
 def number(value: float, digits: int = 4) -> str:
-    """A number with this many significant digits; "" for NaN."""
+    """The number with this many significant digits; "" for NaN."""
     return "" if pd.isna(value) else page.number(value, digits).replace("-", "−")
 
 
@@ -63,8 +63,19 @@ def anchor(row: Mapping[Any, Any]) -> str:
 
 
 def link(row: Mapping[Any, Any], root: str = "") -> str:
-    """The address of a row's evidence; `root` is the path from the page to the top of the site."""
+    """The address of a row's evidence; `root` leads from the page to the top of the site."""
     return f"{root}claims/{row['claim']}.html#{anchor(row)}"
+
+
+def row_of(cells: Iterable[object], about: str = "") -> str:
+    """A row of a table in HTML: the cells are HTML, and `about` has the row's attributes."""
+    return f"<tr{about}>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+
+
+def table_of(head: Iterable[object], rows: Iterable[str]) -> str:
+    """A table in HTML that scrolls in a box: the texts of its head, and rows such as `row_of` gives."""
+    titles = "".join(f"<th>{text}</th>" for text in head)
+    return f'<div class="box"><table><tr>{titles}</tr>{"".join(rows)}</table></div>'
 
 
 def claim_files(conf: Path) -> list[Path]:

@@ -15,7 +15,7 @@ from sketchbench.base.errors import ConfigError, one_line
 from sketchbench.base.parameters import did_you_mean
 
 TOP = ("d", "b", "kernels", "seed")  # keys that belong to no group
-NOT_HYDRA = ("study", "claim", "erratum", "figure", "finding", "printed")  # groups of conf that Hydra does not read
+NOT_HYDRA = ("study", "claim", "erratum", "figure", "printed")  # groups of conf that Hydra does not read
 EACH = ", --multirun takes each of several"
 OVERRIDE = re.compile(r"(\+\+|\+|~)?([^=]*)(?:=(.*))?", re.DOTALL)
 OPTION = re.compile(r"[\w-]+(/[\w-]+)*", re.ASCII)  # Hydra takes no other letters

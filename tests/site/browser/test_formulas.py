@@ -8,7 +8,7 @@ import pytest
 from all_claims import CLAIMS
 
 from sketchbench.report.claim.formula import lines
-from sketchbench.report.site.formula import draw
+from sketchbench.report.site.formula import mathml
 
 pytest.importorskip("latex2mathml", reason="run it by `make test-site`")
 pytestmark = pytest.mark.browser
@@ -22,16 +22,16 @@ LONG = "S11-lemmas"
 def test_every_formula_can_be_set(name: str) -> None:
     """No command is left as text; the LaTeX stands beside it as it is in the claim."""
     formula = CLAIMS[name].formula
-    box = ElementTree.fromstring(draw(formula))
+    box = ElementTree.fromstring(mathml(formula))
     assert [node.get("alttext") for node in box] == lines(formula)
     assert [node.findtext(".//annotation") for node in box] == lines(formula)
-    shown = ElementTree.fromstring(ANNOTATION.sub("", draw(formula)))
+    shown = ElementTree.fromstring(ANNOTATION.sub("", mathml(formula)))
     for node in shown.iter():
         assert not re.search(r"[\\{}&]\w", node.text or ""), node.text
 
 
 def test_letters_and_signs_are_those_of_the_formula() -> None:
-    shown = ElementTree.fromstring(ANNOTATION.sub("", draw(CLAIMS["S1"].formula)))
+    shown = ElementTree.fromstring(ANNOTATION.sub("", mathml(CLAIMS["S1"].formula)))
     assert "".join(shown.itertext()) == "𝔼[g⊤R⊤Rh]=g⊤h"
 
 
@@ -41,7 +41,7 @@ def test_letters_and_signs_are_those_of_the_formula() -> None:
 )
 def test_what_the_converter_does_not_know_is_refused(formula: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        draw(formula)
+        mathml(formula)
 
 
 def test_the_browser_sets_it(opened: Any) -> None:

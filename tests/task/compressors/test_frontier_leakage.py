@@ -26,7 +26,7 @@ from sketchbench.learning.dataset import digits
 from sketchbench.learning.model.networks import mlp
 from sketchbench.measure.image import likeness
 from sketchbench.measure.row import Row
-from sketchbench.report.claim.criteria import CRITERIA, Settings
+from sketchbench.report.claim.criteria import CRITERIA, CriterionSettings
 from sketchbench.task.compressors.frontier_leakage import FrontierLeakage, LeakageJudging
 
 SMALL = FrontierLeakage(
@@ -178,7 +178,7 @@ def test_silence_shows_an_attacker_who_sees_the_truth(monkeypatch: pytest.Monkey
     found = pd.DataFrame([dict(row) for row in task.run()])
     leaks = found[(found["quantity"] == "leaks") & (found["case"] == "server") & (found["round"] == 1)]
     leaks = leaks.drop(columns="positive_control")
-    (comparison,) = CRITERIA["probability"](leaks, FEW_LEVEL, Settings())
+    (comparison,) = CRITERIA["probability"](leaks, FEW_LEVEL, CriterionSettings())
     assert comparison.verdict == ("holds" if peeking else "fails")
     areas = found[found["quantity"] == "property_auc"]
     assert (areas["mean"] == 0.5).all()
