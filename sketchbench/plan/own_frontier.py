@@ -37,6 +37,7 @@ from sketchbench.plan.plan import Plan
 from sketchbench.plan.selection import MINE, Places, Selection
 from sketchbench.report.claim import judge
 from sketchbench.report.evidence import transfer
+from sketchbench.report.evidence.outcomes import ReportedScale
 from sketchbench.report.figure import drawing
 from sketchbench.report.figure.catalogue import read_catalogue
 from sketchbench.report.frontier import TRAINING, cells
