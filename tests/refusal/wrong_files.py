@@ -113,10 +113,10 @@ ERRATA: list[Edit] = [
     ("why:", "because:", "'because' was unexpected"),
 ]
 FIGURES: list[Edit] = [
-    ("module: tails", "module: tials", "did you mean tails?"),
-    ("module: tails", "module: os", "module=os is unknown"),
-    ("module: tails", "module: 3", "at module"),
-    ("module: tails\n", "", "'module' is a required property"),
+    ("function: tails.plot", "function: tials.plot", "did you mean tails.plot?"),
+    ("function: tails.plot", "function: os.plot", "function=os.plot is unknown"),
+    ("function: tails.plot", "function: 3", "at function"),
+    ("function: tails.plot\n", "", "'function' is a required property"),
     ("studies: [tails]", "studies: []", "at studies"),
     ("studies: [tails]", "studies: [tails, tails]", "at studies"),
     ("data: chosen pairs of vectors", "data: ''", "at data"),
