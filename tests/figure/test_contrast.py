@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from sketchbench.report.figure import sparse_gradients, style
+from sketchbench.report.figure import losses, style
 
 FOLDER = Path(style.__file__).parent
 LEAST = 3.0
@@ -54,8 +54,8 @@ def test_every_colour_of_the_palettes() -> None:
 
 
 def test_shades_begin_where_they_stand_out() -> None:
-    shades = mpl.colormaps[sparse_gradients.SHADES]
-    assert min(contrast(shades(place)[:3]) for place in np.linspace(sparse_gradients.LIGHTEST, 1, 50)) >= LEAST
+    shades = mpl.colormaps[losses.SHADES]
+    assert min(contrast(shades(place)[:3]) for place in np.linspace(losses.LIGHTEST, 1, 50)) >= LEAST
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)

@@ -100,9 +100,9 @@ ERRATA: list[Edit] = [
     ("relation: at most", "relation: at mots", "did you mean at most?"),
 ]
 FIGURES: list[Edit] = [
-    ("module: tails", "module: tials", "did you mean tails?"),
-    ("module: tails", "module: os", "module=os is unknown"),
-    ("module: tails", "module: 3", "at module"),
+    ("function: tails.plot", "function: tials.plot", "did you mean tails.plot?"),
+    ("function: tails.plot", "function: os.plot", "function=os.plot is unknown"),
+    ("function: tails.plot", "function: 3", "at function"),
     ("studies: [tails]", "studies: []", "at studies"),
     ("data: chosen pairs of vectors", "data: ''", "at data"),
     ("bars: proportions", "bars: proportion", "did you mean proportions?"),

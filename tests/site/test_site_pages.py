@@ -21,7 +21,7 @@ from sketchbench.report.claim.formula import lines
 from sketchbench.report.evidence import statistic
 from sketchbench.report.evidence.outcomes import ReportedScale
 from sketchbench.report.site import build, claim_list, claims, errata, front, glossary, history, threshold
-from sketchbench.report.site.claim_picture import draw_panels
+from sketchbench.report.site.claim_picture import panels_of
 from sketchbench.report.site.page import Page
 from sketchbench.report.site.verdicts import anchor, badge, escape, number, prose, typeset
 from sketchbench.run.config import commands
@@ -283,11 +283,11 @@ def test_a_claim_without_statement_or_reason_has_a_page(
 def test_whatever_is_measured_is_drawn_within_the_frame(changes: dict[str, float]) -> None:
     rows = [{**verdict(**changes), "negative_control_bound": NAN}, {**verdict(), "negative_control_bound": 4.0}]
     for chosen in (rows, rows[:1]):
-        picture = draw_panels(chosen, {"upper_bound": "mean"}, "S2")
+        picture = panels_of(chosen, {"upper_bound": "mean"}, "S2")
         assert "nan" not in picture
         for x in re.findall(r' (?:cx|x|x1|x2)="([^"]*)"', picture):
             assert 0 <= float(x) <= 440
-    assert draw_panels([verdict(statistic=NAN)], {}, "S2") == ""
+    assert panels_of([verdict(statistic=NAN)], {}, "S2") == ""
 
 
 @pytest.mark.parametrize(
@@ -376,7 +376,7 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
 )
 def test_a_control_is_drawn_where_it_can_be_compared(changes: dict[str, Any], shown: bool) -> None:
     row = {"negative_control_bound": NAN, "negative_control_criterion": "", **verdict(), **changes}
-    assert ('class="control"' in draw_panels([row], {}, "S2")) == shown
+    assert ('class="control"' in panels_of([row], {}, "S2")) == shown
 
 
 def test_the_axis_says_what_checks_share_once() -> None:

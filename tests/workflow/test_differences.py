@@ -32,7 +32,7 @@ def test_a_difference(finished: Project) -> None:
     )
     code, said = project.run(*QUICK)
     assert code != 0
-    assert "S2x CountSketch: differs: it is published, and not there" in said
+    assert "S2x CountSketch: differs: it is published, but missing here" in said
     reports = project.path / "reports"
     for name in ("claims.csv", "seals.jsonl", "tables/tiny.csv", "tables/seals.jsonl"):
         assert (reports / name).is_file(), name

@@ -31,29 +31,13 @@ from sketchbench.report.printed.agreement import (
 from sketchbench.report.printed.transcription import OF_CLAIMS, PrintedCell, PrintedError, read_printed
 from sketchbench.report.table.reading import COLUMNS, read_table
 from sketchbench.run.config.chapters import claim_ids
+from sketchbench.run.config.schema import load
 
 PAPERS = "paper"  # the scale that measures at the papers' size
 SAME = 1e-9  # relative difference of numbers that count as equal
 LAST = "last"  # instead of a round: the last measured round, which the reason then names
 VERDICTS = ("claim", "role", "method", "verdict", "statistic", "low", "high", "bound", "trials")
-# meanings of the columns of printed.csv
-MEANINGS = {
-    "paper": "key of the paper",
-    "place": "table or figure of the paper",
-    "cell": "cell of the table, or statement about the figure",
-    "printed": "printed number; empty if the paper's text gives no number",
-    "unit": "unit of the printed and the measured number",
-    "measured": "measured number; empty if a claim judges the cell, or nothing was measured",
-    "low": "lower end of the interval that must contain the printed number",
-    "high": "upper end of that interval",
-    "trials": "trials behind the measured number; 0 for a computed number",
-    "scale": "scale of the tables",
-    "agrees": "agrees, differs, open, or unprinted if the text gives nothing to compare with",
-    "reason": "reason for the outcome, in words",
-    "study": "study whose table has the measured number",
-    "claim": "claim that judges the cell, if any",
-    "command": "command that repeats the study's table, at the size of the cell",
-}
+MEANINGS: dict[str, str] = load(Path(__file__).with_name("columns.yaml"))  # of the columns of printed.csv
 
 
 def compare(

@@ -45,7 +45,7 @@ def topic_of(claim: Claim, conf: Path) -> str:
     return TOPIC_OF[choose("task", task, TOPIC_OF)]
 
 
-def draw_list(claims: Sequence[Claim], outcomes: pd.DataFrame, topics: Mapping[str, str]) -> str:
+def list_of_claims(claims: Sequence[Claim], outcomes: pd.DataFrame, topics: Mapping[str, str]) -> str:
     """The introduction, the filters, and a row for each claim, from the verdicts of all scales and the topics by id."""
     rows = {name: group.to_dict("records") for name, group in outcomes.groupby("claim", sort=False)}
     run = {name: [row for row in group if row["verdict"] != "not run"] for name, group in rows.items()}

@@ -55,7 +55,7 @@ class Axis:
         return [round(index * step, 12) for index in range(first, math.floor(self.high / step + 1e-9) + 1)]
 
 
-def draw_panels(rows: Sequence[Row], names: Mapping[str, str], title: str) -> str:
+def panels_of(rows: Sequence[Row], names: Mapping[str, str], title: str) -> str:
     """The panels of a claim as SVG, from the top; "" if no row has a number.
 
     `rows` are the verdicts, one for each method; `names` has the label of the axis by criterion; `title` is for screen

@@ -14,8 +14,8 @@ from sketchbench.report.claim.page import MARKS, ROLES, measured
 from sketchbench.report.evidence.outcomes import ReportedScale, read_outcomes
 from sketchbench.report.evidence.provenance import dated, last_commit, made_with
 from sketchbench.report.evidence.statistic import WORDS, axis_names, quantities, quantity
-from sketchbench.report.site.claim_list import draw_list, shorten, topic_of
-from sketchbench.report.site.claim_picture import draw_panels
+from sketchbench.report.site.claim_list import list_of_claims, shorten, topic_of
+from sketchbench.report.site.claim_picture import panels_of
 from sketchbench.report.site.formula import mathml
 from sketchbench.report.site.page import Asset, Page, table_address
 from sketchbench.report.site.verdicts import (
@@ -57,7 +57,7 @@ def pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]
     topics = {claim.id: topic_of(claim, conf) for claim in claims}
     errata = read_errata(files(conf, "erratum"), claims)
     past = history.read(scales[0].reports / "history.csv")
-    yield Page("claims.md", "Claims", draw_list(claims, outcomes, topics))
+    yield Page("claims.md", "Claims", list_of_claims(claims, outcomes, topics))
     for index, claim in enumerate(claims):
         beside = [claims[place].id for place in (index - 1, index + 1) if 0 <= place < len(claims)]
         own = outcomes[outcomes["claim"] == claim.id]
@@ -178,7 +178,7 @@ def _evidence(claim: Claim, own: pd.DataFrame) -> list[str]:
     """One picture of the intervals of all methods and scales; rows that are equal at both scales appear once."""
     same = ["method", "criterion", "statistic", "low", "high", "bound"]
     rows: Sequence[Mapping[Any, Any]] = by_method(own).drop_duplicates(same).to_dict("records")
-    picture = draw_panels(rows, axis_names(claim.checks), claim.id)
+    picture = panels_of(rows, axis_names(claim.checks), claim.id)
     return [READING, picture] if picture else []
 
 

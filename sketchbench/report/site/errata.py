@@ -64,7 +64,7 @@ def _section(erratum: Erratum, outcomes: pd.DataFrame) -> list[str]:
     parts = {
         "Place": typeset(erratum.sentence),
         "Printed": typeset(erratum.printed),
-        "Not printed": prose(erratum.unsaid),
+        "Not stated": prose(erratum.unsaid),
         "Why it is not true": prose(erratum.why),
         "Counterexample": _refutation(erratum.counterexample),
         "True instead": prose(erratum.corrected),
