@@ -132,7 +132,7 @@ def content(path: Path, kind: str, scale: str | None = None) -> bytes:
     """
     again = command(kind, scale, path)
     if not path.is_file():
-        raise SealError(f"{path} is {'not a file' if path.exists() else 'not there'}; run {again}")
+        raise SealError(f"{path} is {'no file' if path.exists() else 'not there'}; run {again}")
     seal = read(path, again)
     if seal.kind != kind:
         raise SealError(f"{path}: its seal is of kind {seal.kind}, not {kind}; name another file")
