@@ -31,7 +31,7 @@ class AdamOptimiser:
 
 
 class CosineAdam(AdamOptimiser):
-    """`Adam` with a learning rate that falls from `rate` to 0 in `steps` steps, as in torch's CosineAnnealingLR."""
+    """`AdamOptimiser` with a rate that falls from `rate` to 0 in `steps` steps, as in torch's CosineAnnealingLR."""
 
     def __init__(self, variables: Sequence[Tensor], rate: float, steps: int) -> None:
         super().__init__(variables, rate)

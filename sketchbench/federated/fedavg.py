@@ -81,7 +81,7 @@ class FedAvg(Checked):
             zhang2021 §4.2 defines a single step; the listing of its Appendix E amounts to `weights`.
         momentum: of local steps (heavy ball): the factor of the last step that is added to the next. Each round starts
             with no momentum, as clients keep nothing between rounds.
-        optimiser: of local steps: `sgd`, or `adam` (see `Adam`), which restarts in each round, and has no other
+        optimiser: of local steps: `sgd`, or `adam` (see `LocalAdam`), which restarts in each round, and has no other
             momentum.
     """
 

@@ -228,7 +228,7 @@ def train(
         rounds: at least 1.
         judged: the number of evaluated rounds: the last one, and others before it.
         apart: rounds from one evaluated round to the next.
-        every: rounds from one entry of `Trained.course` to the next; None for no such evaluation.
+        every: rounds from one entry of `TrainedArm.course` to the next; None for no such evaluation.
         course: the time limit, and the folder of checkpoints from which a stopped training resumes.
 
     Raises:

@@ -85,7 +85,7 @@ class FrontierLeakage(Checked):
     of the label's class. The lead of an attack is its PSNR minus that of the class mean. The rows are about one attack
     of `StackedAttacks` (column `attack`): that with the highest mean PSNR in `choosing` further trials, so that the
     choice does not depend on the judged trials. Rows by `case`, the place from which the first client's image is
-    attacked (`server`, `sum`, `another client` or `eavesdropper`; see `compressed_message.Rounds.sights`), and by
+    attacked (`server`, `sum`, `another client` or `eavesdropper`; see `WatchedRounds.sights`), and by
     `round`, the number of observed rounds, with `bytes_seen`:
 
     - `psnr` (dB), `ssim`: of the reconstruction, after one round; the cases `mean image` and `class mean` are guesses.
