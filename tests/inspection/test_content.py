@@ -62,7 +62,7 @@ CASES: dict[str, tuple[tuple[str, str], list[str]]] = {
     "no mapping of theory": (claiming("2"), ["sketch.theory=2 must map keys to values"]),
     "the label of another": (
         config("Half signs", "SRHT"),
-        ["label: 'SRHT' is that of ", "conf/sketch/srht.yaml; write one of your own"],
+        ["label: 'SRHT' is that of ", "conf/sketch/srht.yaml; choose another"],
     ),
     "a size": (config("label:", "size: large\nlabel:"), ["size: 'large' must be an integer >= 1"]),
     # what a `_target_` names
