@@ -10,7 +10,7 @@ from sketchbench.plan import cluster
 from sketchbench.plan.batch import Batch, Run
 from sketchbench.plan.cost import Cost
 
-PROFILES = Path(__file__).parents[1] / "workflow" / "profiles"
+PROFILES = Path(__file__).parents[2] / "workflow" / "profiles"
 
 
 def batch(seconds: float | None, mebibytes: int = 100) -> Batch:

@@ -69,7 +69,7 @@ def test_a_task_is_of_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_the_page_on_tasks_shows_these_files(tmp_path: Path) -> None:
     """But for imports and comments."""
     module, *configs = new.write("task", "lengths", tmp_path)
-    page = (Path(__file__).parents[1] / "docs" / "howto" / "task.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "howto" / "task.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     assert module.read_text(encoding="utf-8").endswith(shown)
     blocks = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)

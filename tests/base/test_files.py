@@ -12,7 +12,7 @@ import pytest
 
 from sketchbench.base.files import FileError, check_writable, clear, is_plain, set_aside, write_bytes, write_text
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def test_the_umask_is_kept(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from sketchbench import kernels
 from sketchbench.command.main import main
 from sketchbench.run import record
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SMALL = ["kernels=numpy", "d=12", "b=4", "task.trials=20", "task.pairs=[random,flat]"]
 
 
