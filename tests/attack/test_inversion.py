@@ -1,15 +1,11 @@
 """Attacks recover what they should, and count what they do; and the victim's loss is an objective like any other."""
 
 import dataclasses
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "contract"))
 from victims import ATTACKS, CLASSES, KERNELS, SHAPE, VIEWS, D, attack, network, seen, victim
 
 from sketchbench.attack.inversion import LBFGS, GradientDescent

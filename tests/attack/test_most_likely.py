@@ -2,15 +2,11 @@
 
 import dataclasses
 import itertools
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from torch import Tensor
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "contract"))
 from victims import attack
 
 from sketchbench.attack.most_likely import MostLikely, MostLikelyByAdam

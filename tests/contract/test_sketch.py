@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from configs import NAMES, B, D, admissible, config, family, known
+from configs import NAMES, B, D, admissible, config, family, known, one_of_each_operator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sketchbench import kernels as backends
 from sketchbench.kernels import Array, Kernels
 from sketchbench.sketch import Family, Identity, Sketch
 from sketchbench.sketch.control import Zero
@@ -19,6 +18,7 @@ from sketchbench.sketch.ordered import RowsInOrder
 
 KEY = 2**63 + 12345
 EVERY = pytest.mark.parametrize("name", NAMES)
+EACH_OPERATOR = pytest.mark.parametrize("name", one_of_each_operator())
 SIDES = pytest.mark.parametrize("side", ["sketch", "desketch"])
 ROUNDING = {np.float32: 1e-5, np.float64: 1e-13}  # of sums of at most 33 terms of size 10
 
@@ -101,12 +101,6 @@ def test_moments_agree_with_one_another(name: str) -> None:
 
 
 @EVERY
-def test_adjoint(kernels: Kernels, name: str) -> None:
-    check_adjoint(family(name).draw(KEY, kernels=kernels), 3)
-    check_adjoint(family(name).draw(KEY, operators=4, kernels=kernels), 5)
-
-
-@EVERY
 def test_project(kernels: Kernels, name: str) -> None:
     for operators in (None, 4):
         sketch = family(name).draw(KEY, operators=operators, kernels=kernels)
@@ -115,19 +109,6 @@ def test_project(kernels: Kernels, name: str) -> None:
         np.testing.assert_allclose(*map(kernels.to_numpy, (sketch.project(x), both)), 1e-13, 1e-13)
         with pytest.raises(ValueError, match=f"d={sketch.d}"):
             sketch.project(x[..., :-1])
-
-
-@EVERY
-def test_matrix(kernels: Kernels, name: str) -> None:
-    """materialize() holds R's columns, the sketches of unit vectors; its rows desketch."""
-    for operators in (None, 3):
-        sketch = family(name).draw(KEY, operators=operators, kernels=kernels)
-        matrix, stack = dense(sketch), () if operators is None else (1,)
-        columns = sketch.sketch(kernels.asarray(np.eye(sketch.d).reshape(*stack, -1, sketch.d)))
-        rows = sketch.desketch(kernels.asarray(np.eye(sketch.b).reshape(*stack, -1, sketch.b)))
-        assert matrix.shape == (*(() if operators is None else (3,)), sketch.b, sketch.d)
-        np.testing.assert_allclose(kernels.to_numpy(columns).swapaxes(-1, -2), matrix, rtol=1e-13, atol=1e-13)
-        np.testing.assert_allclose(kernels.to_numpy(rows), matrix, rtol=1e-13, atol=1e-13)
 
 
 @EVERY
@@ -140,19 +121,7 @@ def test_application_equals_the_matrix(kernels: Kernels, name: str, side: str) -
     np.testing.assert_allclose(result, kernels.to_numpy(x) @ matrix, rtol=1e-12, atol=1e-12)
 
 
-@EVERY
-@SIDES
-def test_linear(kernels: Kernels, name: str, side: str) -> None:
-    sketch = family(name).draw(KEY, kernels=kernels)
-    apply = getattr(sketch, side)
-    u, v = normal(kernels, 2, length(sketch, side))
-    combined = kernels.to_numpy(apply(2.5 * u - 0.5 * v))
-    apart = kernels.to_numpy(2.5 * apply(u) - 0.5 * apply(v))
-    np.testing.assert_allclose(combined, apart, rtol=1e-12, atol=1e-12)
-    assert not kernels.to_numpy(apply(0 * u)).any()
-
-
-@EVERY
+@EACH_OPERATOR
 @SIDES
 def test_leading_axes(kernels: Kernels, name: str, side: str) -> None:
     sizes = family(name)
@@ -174,7 +143,7 @@ def test_leading_axes(kernels: Kernels, name: str, side: str) -> None:
     np.testing.assert_allclose(kernels.to_numpy(one(x)).reshape(6, m), singly, rtol=1e-13, atol=1e-13)
 
 
-@EVERY
+@EACH_OPERATOR
 @SIDES
 def test_dtypes_agree(kernels: Kernels, name: str, side: str) -> None:
     sketch = family(name).draw(KEY, operators=2, kernels=kernels)
@@ -186,7 +155,7 @@ def test_dtypes_agree(kernels: Kernels, name: str, side: str) -> None:
     assert sketch.materialize(np.float32).dtype == np.float32
 
 
-@EVERY
+@EACH_OPERATOR
 @SIDES
 def test_argument_is_left_alone(kernels: Kernels, name: str, side: str) -> None:
     """Neither the argument nor the operator changes, and the result shares no memory with it."""
@@ -200,7 +169,7 @@ def test_argument_is_left_alone(kernels: Kernels, name: str, side: str) -> None:
     np.testing.assert_array_equal(kernels.to_numpy(getattr(sketch, side)(x)), first)
 
 
-@EVERY
+@EACH_OPERATOR
 @SIDES
 def test_strided_argument(kernels: Kernels, name: str, side: str) -> None:
     sketch = family(name).draw(KEY, kernels=kernels)
@@ -239,11 +208,6 @@ def test_same_operator_on_every_backend(compiled: Kernels, reference: Kernels, n
     ours = dense(family(name).draw(KEY, operators=3, kernels=compiled))
     theirs = dense(family(name).draw(KEY, operators=3, kernels=reference))
     np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
-
-
-def test_kernels_by_name() -> None:
-    assert family("ams").draw(KEY, kernels="numpy").kernels is backends.load("numpy")
-    assert family("ams").draw(KEY, kernels="numba").kernels is backends.load("numba")
 
 
 @EVERY

@@ -3,12 +3,11 @@
 import copy
 import io
 import pickle
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from configs import NAMES, family
 from torch import Tensor, nn
 from torch.autograd import forward_ad
 
@@ -17,9 +16,6 @@ from sketchbench.learning.model import autograd, sketched
 from sketchbench.learning.model.blind import BlindLinear, make_blind
 from sketchbench.learning.model.sketched import SketchedConv2d, SketchedLinear, resize
 from sketchbench.sketch import CountSketch, Family, SubsampledHadamard
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "contract"))
-from configs import NAMES, family
 
 D, OUT, KEY = 24, 5, 7
 CASES = [

@@ -3,22 +3,18 @@
 import copy
 import io
 import pickle
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from configs import NAMES, B, D, family
 
 from sketchbench.kernels import Kernels, load
 from sketchbench.sketch import CountSketch, Family, Sketch, SubsampledHadamard, broken
 from sketchbench.sketch.dense import Dense
 from sketchbench.sketch.operator import draw_again
 from sketchbench.sketch.scattered import Scattered
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "contract"))
-from configs import NAMES, B, D, family
 
 BROKEN = {
     name: one

@@ -51,3 +51,8 @@ def admissible(name: str) -> list[Family]:
         except ValueError:
             continue
     return found
+
+
+def one_of_each_operator() -> list[str]:
+    """The first config of each class of operators."""
+    return list({type(family(name).draw(0, kernels="numpy")): name for name in reversed(NAMES)}.values())
