@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from sketchbench.base.files import FileError, check_writable, clear, is_plain, set_aside, write_bytes, write_text
+from sketchbench.base.kept import Kept
 
 ROOT = Path(__file__).parents[2]
 
@@ -163,3 +164,17 @@ def test_what_asking_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         patched.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full")))
         check_writable(place, whole)
     assert list(place.parent.iterdir()) == [place]
+
+
+# What a process keeps
+
+
+def test_a_result_is_made_once_and_the_oldest_is_forgotten() -> None:
+    made: list[str] = []
+    kept = Kept[str, int](2)
+
+    def of(key: str) -> int:
+        return kept.of(key, lambda: made.append(key) or len(made))
+
+    assert [of("a"), of("b"), of("a"), of("c"), of("b"), of("a")] == [1, 2, 1, 3, 2, 4]
+    assert made == ["a", "b", "c", "a"]

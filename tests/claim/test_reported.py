@@ -1,5 +1,6 @@
 """The claims of conf/claim on the published tables: nothing reads `holds` that could not have failed."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from published import reports as published
 
 from sketchbench.measure.column import Column
 from sketchbench.report.claim.check import read_verdicts
-from sketchbench.report.claim.claims import Claim
+from sketchbench.report.claim.claims import Claim, Prediction
 from sketchbench.report.claim.control import KINDS
 from sketchbench.report.claim.evaluate import evaluate
 
@@ -134,3 +135,31 @@ def test_every_bound_that_holds_has_a_near_miss_or_a_reason(verdicts: pd.DataFra
     there_alone = bounds & set(holding["claim"]) & set(said["claim"][said["verdict"] == "not run"])
     assert len(there_alone) > 5
     assert {id for id in there_alone if not CLAIMS[id].near_misses} == set()
+
+
+# The project's claims say what was predicted of them, and when, or why nothing was
+
+
+WRITTEN_AFTER = re.compile(r"Written after (the|a) (first )?runs?\b")
+
+
+def predictions(claim: Claim) -> list[Prediction]:
+    return [claim.at(scale) for scale in ("smoke", "quick", "paper")]
+
+
+@pytest.mark.parametrize("claim", CLAIMS.values(), ids=lambda claim: claim.id)
+def test_a_claim_has_a_prediction_or_says_why_not(claim: Claim) -> None:
+    told = [bool(one.predicted) for one in predictions(claim)]
+    if claim.on_times or WRITTEN_AFTER.search(claim.reason):
+        assert not any(told)
+    else:
+        assert all(told) or any(WRITTEN_AFTER.search(one.reason) for one in claim.scales.values())
+
+
+@pytest.mark.parametrize("claim", CLAIMS.values(), ids=lambda claim: claim.id)
+def test_each_prediction_has_a_day(claim: Claim) -> None:
+    for one in predictions(claim):
+        assert ("default" in one.predicted_on) is bool(one.predicted)
+        assert all(re.fullmatch(r"2\d{3}-[01]\d-[0-3]\d", day) for day in one.predicted_on.values())
+        later = [day for method, day in one.predicted_on.items() if method != "default"]
+        assert all(day > one.predicted_on["default"] for day in later)  # a method that came later

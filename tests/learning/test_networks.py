@@ -1,5 +1,6 @@
 """The papers' networks: their sizes, what of them is sketched, and their initialisation."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -12,10 +13,13 @@ from torch import nn
 from sketchbench.attack.victim import gradient
 from sketchbench.kernels import load
 from sketchbench.learning.model import sketched
+from sketchbench.learning.model.client_norm import normalise_by_client
+from sketchbench.learning.model.initialisation import network_as_listing
 from sketchbench.learning.model.networks import cnn, initialise, mlp, parameters, sigmoid_cnn
 from sketchbench.learning.model.residual import residual
 from sketchbench.run.config import composition
 from sketchbench.sketch import CountSketch, Identity
+from sketchbench.sketch.balanced import BalancedCountSketch
 
 MNIST, CIFAR, LFW = (1, 28, 28), (3, 32, 32), (3, 64, 47)
 # Weights and biases, counted by hand; the last is the number in tang2021 §4.2.
@@ -163,3 +167,70 @@ def test_initialisation_follows_from_the_seed_alone() -> None:
 def test_images_too_small_for_a_network() -> None:
     with pytest.raises(ValueError, match="images of 8 × 8 are too small for 2 convolutions"):
         cnn((1, 8, 8), 10, filters=[4, 4], kernel=5, pooled=[True, True], hidden=[8])
+
+
+# Initial weights as the listing in zhang2021 Appendix E draws them
+
+
+@pytest.mark.parametrize("family", [None, BalancedCountSketch(784, 392)])
+def test_all_layers_but_the_last_are_wider(family: BalancedCountSketch | None) -> None:
+    def make() -> torch.nn.Module:
+        return network_as_listing(model=mlp, shape=(1, 28, 28), classes=10, family=family)
+
+    layers = [part for part in initialise(make, 3).modules() if isinstance(part, torch.nn.Linear)]
+    for layer, widened in zip(layers, [math.sqrt(3), math.sqrt(3), 1], strict=True):
+        bound = widened / math.sqrt(layer.in_features)
+        assert 0.95 * bound < layer.weight.abs().max() <= bound
+        assert abs(layer.weight.std() / (bound / math.sqrt(3)) - 1) < 0.05
+
+
+def test_a_seed_decides() -> None:
+    def make() -> torch.nn.Module:
+        return network_as_listing(model=mlp, shape=(1, 8, 8), classes=10, hidden=[4])
+
+    one, two, other = (initialise(make, seed).state_dict()["1.weight"] for seed in (1, 1, 2))
+    assert torch.equal(one, two)
+    assert not torch.equal(one, other)
+
+
+# Many clients' batches at once are normalised as each of them alone
+
+
+def test_each_client_has_its_own_mean_and_variance() -> None:
+    torch.manual_seed(0)
+    images = torch.randn(6, 4, 3, 3) * torch.tensor([1.0, 1, 5, 5, 9, 9])[:, None, None, None] + 2
+    plain = nn.Sequential(nn.BatchNorm2d(4))
+    with torch.no_grad():
+        plain[0].weight.uniform_()
+        plain[0].bias.uniform_()
+    alone = torch.cat([plain(part) for part in images.split(2)])
+    (layer,) = normalise_by_client(plain)
+    layer.batch = 2
+    torch.testing.assert_close(plain(images), alone)
+    layer.batch = 6
+    assert not torch.allclose(plain(images), alone, atol=0.1)
+
+
+def test_training_leaves_evaluation_alone_and_measuring_averages_clients() -> None:
+    torch.manual_seed(0)
+    images = torch.randn(6, 4, 3, 3) * 3 + 1
+    model = nn.Sequential(nn.BatchNorm2d(4))
+    (layer,) = normalise_by_client(model)
+    layer.batch = 2
+    model(images)
+    assert (layer.running_mean == 0).all()
+    layer.measuring = True
+    model(images)
+    means = torch.stack([part.mean(dim=(0, 2, 3)) for part in images.split(2)])
+    variances = torch.stack([part.var(dim=(0, 2, 3)) for part in images.split(2)])
+    torch.testing.assert_close(layer.running_mean, means.mean(dim=0))
+    torch.testing.assert_close(layer.running_var, variances.mean(dim=0))
+    scaled = (images - means.mean(dim=0)[:, None, None]) / (variances.mean(dim=0) + layer.eps)[:, None, None] ** 0.5
+    torch.testing.assert_close(model.eval()(images), scaled)
+
+
+def test_every_layer_is_replaced_and_parameters_keep_their_names() -> None:
+    model = residual((3, 32, 32), 10)
+    before = {name: value.shape for name, value in model.named_parameters()}
+    assert len(normalise_by_client(model)) == 16
+    assert {name: value.shape for name, value in model.named_parameters()} == before

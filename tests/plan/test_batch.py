@@ -7,14 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from whole_plan import whole_plan
 
+from sketchbench.base.project import CONF
 from sketchbench.command.main import main
+from sketchbench.plan import cluster, cost
 from sketchbench.plan.batch import LEAST, Batch, Run, batches, packed
-from sketchbench.plan.cost import Cost
+from sketchbench.plan.cost import Cost, CostError, Key
+from sketchbench.plan.selection import places_of, selection_of, unjudged
 from sketchbench.run import job, record
-from sketchbench.run.config import composition
+from sketchbench.run.config import composition, study
 from sketchbench.run.signature import signature
 
 
@@ -174,3 +179,184 @@ def test_the_receipt_stands_for_whole_records(
     assert str(path) in line
     assert "set aside, to be computed again" in line
     assert (receipt.exists(), path.exists()) == (False, False)
+
+
+# Which methods run with a user's own, and what of their claims is judged
+
+
+BESIDE = {"sketch": ["count_sketch", "srht"], "recovery": ["fiht"]}
+OWN = {"sketch": {"first": {"embedding_constant": 2}}, "recovery": {}}
+STUDIES = [study.read(CONF, name, "quick") for name in study.names(CONF)]
+NAMED = {one.name: one for one in STUDIES}
+
+
+def test_only_ones_own() -> None:
+    """Beside the given ones, with the controls of the study and of the claims; fixed lists are left out."""
+    selection = selection_of(STUDIES, CONF, OWN, BESIDE)
+    chosen = {one.name: selection.methods(one) for one in STUDIES if not selection.left_out(one)}
+    assert set(chosen["embedding"]) == {"first", "count_sketch", "srht", "uniform_sampling"}
+    contract = {name for name in chosen["contract"] if not name.startswith("control/")}  # of all that have verdicts
+    assert contract == set().union(*(chosen[name] for name in ("embedding", "moments", "norms", "growth")))
+    assert set(chosen["convergence"]) == {"first", "count_sketch", "srht", "control/zero"}
+    assert chosen["embedding_controls"] == ["control/uniform_sampling_quarter", "control/count_sketch_quarter"]
+    assert set(chosen["hashing"]) == {"control/equal_signs", "control/tied_signs", "control/pairwise_signs"}
+    assert selection.left_out(NAMED["descent"]) == "only=mine: it compares a fixed list of methods"
+    assert selection.left_out(NAMED["reconstruction"]) == "only=mine: the folder has no recovery"
+    reason = "only=mine: the folder has no sketch that claims tails or always under `theory`"
+    assert selection.left_out(NAMED["tails"]) == reason
+
+
+def test_near_misses_are_of_the_selection() -> None:
+    """The studies of those of a claim on one's own, which compare a fixed list."""
+    selection = selection_of(STUDIES, CONF, {"sketch": {"first": {"norm": 1}}, "recovery": {}}, BESIDE)
+    study = NAMED["convergence_local_twice"]
+    assert not selection.left_out(study)
+    assert selection.methods(study) == ["identity"]
+
+
+def test_everything() -> None:
+    """`all` has the user's own, too; `mine` stands for these alone."""
+    selection = selection_of(STUDIES, CONF, OWN, None)
+    assert "first" in selection.methods(NAMED["embedding"])
+    assert selection.methods(NAMED["spectrum"])[-1] == "first"
+    alone = selection_of(STUDIES, CONF, {}, None)
+    assert alone.methods(NAMED["spectrum"]) == selection.methods(NAMED["spectrum"])[:-1]
+    assert not any(selection.left_out(one) for one in STUDIES)
+
+
+def test_a_recovery_beside_others() -> None:
+    selection = selection_of(STUDIES, CONF, {"sketch": {}, "recovery": {"first": {}}}, BESIDE)
+    assert set(selection.methods(NAMED["reconstruction"])) == {"first", "fiht"}
+    assert selection.left_out(NAMED["embedding"]) == "only=mine: the folder has no sketch"
+
+
+def test_unknown_ones_to_run_beside() -> None:
+    with pytest.raises(ValueError, match="beside: sketch=srth is unknown"):
+        selection_of(STUDIES, CONF, OWN, {"sketch": ["srth"]})
+
+
+def test_what_no_claim_reads() -> None:
+    """The names that the page on families gives are read."""
+    known = {"tails": {"own": 1, "Lemma D.23": 1}, "inner_products": {"own": 1, "derived": 1, "always": 1}}
+    assert list(unjudged(CONF, known)) == []
+    ((measuring, key, reason),) = unjudged(CONF, {"tails": {"mine": 1}})
+    assert (measuring, key) == ("tails", "tails.mine")
+    assert "own" in reason
+
+
+def test_where_it_goes(tmp_path: Path) -> None:
+    assert places_of("quick", None, apart=False) == ("results/quick", "logs/quick", "reports")
+    assert places_of("paper", None, apart=False).reports == "reports/paper"
+    assert places_of("quick", tmp_path, apart=False) == ("results/quick", "logs/quick", f"{tmp_path}/reports/quick")
+    assert places_of("quick", tmp_path, apart=True).results == f"{tmp_path}/results/quick"
+
+
+# Which batches share a job of a cluster, and what a job asks for
+
+
+PROFILES = Path(__file__).parents[2] / "workflow" / "profiles"
+
+
+def batch(seconds: float | None, mebibytes: int = 100) -> Batch:
+    cost = None if seconds is None else Cost(seconds, seconds, mebibytes, 1)
+    return Batch("1.done", [Run("study", "1", {}, "", {}, "1.parquet", cost)])
+
+
+@given(st.lists(st.none() | st.floats(0, 1e3), min_size=1, max_size=20))
+def test_a_table_is_with_all_of_its_batches_or_after_them(seconds: list[float | None]) -> None:
+    batches = [batch(value) for value in seconds]
+    groups = {cluster.group_of_batch(one) for one in batches}
+    assert cluster.group_of_table(batches) == cluster.TABLES or groups == {cluster.SHORT}
+    long = any((value or 0) > cluster.LIMIT for value in seconds)
+    assert (None in groups) >= long
+
+
+def test_a_job_asks_for_what_was_measured_and_then_for_twice_as_much() -> None:
+    measured = batch(56.0, 1000)
+    assert [cluster.minutes(measured, attempt) for attempt in (1, 2, 3)] == [3, 6, 12]
+    assert [cluster.megabytes(measured, attempt) for attempt in (1, 2)] == [2012, 4024]
+    assert cluster.minutes(batch(None), 1) > 5
+    assert cluster.megabytes(batch(None), 1) > 2000
+
+
+def test_the_profile_has_the_groups_and_kernels_that_nodes_share() -> None:
+    """Groups that a profile does not list would be a job for each study."""
+    slurm = PROFILES / "slurm"
+    listed = [
+        text.partition("=")[0] for text in yaml.safe_load((slurm / "config.yaml").read_text())["group-components"]
+    ]
+    assert listed == [cluster.SHORT, cluster.TABLES, cluster.LAST]
+    assert yaml.safe_load((slurm / "settings.yaml").read_text()) == {"kernels": "numba", "device": "elsewhere"}
+
+
+# What runs cost: taken from records, kept in a file, and told in a plan
+
+
+def _record(path: Path, seconds: object, peak: object) -> None:
+    record.write(path, record.Record([{"x": 1}], {"signature": "0", "cpu_seconds": seconds, "peak_mebibytes": peak}))
+
+
+def test_costs_are_those_of_the_records(tmp_path: Path) -> None:
+    _record(tmp_path / "moments" / "srht" / "d8.parquet", 1.0, 200)
+    _record(tmp_path / "moments" / "control" / "zero" / "d8.parquet", 3.0, 100)
+    _record(tmp_path / "tails" / "srht" / "d8.parquet", 5.0, 300)
+    _record(tmp_path / "older" / "srht" / "d8.parquet", None, None)
+    (tmp_path / "tails" / "srht" / "damaged.parquet").write_bytes(b"PAR1")
+    assert cost.measured(tmp_path) == {"moments": Cost(2.0, 3.0, 200, 2), "tails": Cost(5.0, 5.0, 300, 1)}
+
+
+def test_the_file_says_what_was_written_and_keeps_other_scales(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "costs.csv"
+    file.write_text(cost.text({Key("paper", "tails"): Cost(7200.0, 9000.0, 500, 3)}))
+    monkeypatch.setattr(cost, "FILE", file)
+    _record(tmp_path / "results" / "tails" / "srht" / "d8.parquet", 5.0, 300)
+    main(["costs", "smoke", "--results", str(tmp_path / "results")])
+    assert cost.read(file) == {
+        Key("paper", "tails"): Cost(7200.0, 9000.0, 500, 3),
+        Key("smoke", "tails"): Cost(5.0, 5.0, 300, 1),
+    }
+    assert "1 studies at smoke: 5 seconds of a core" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "scale,study\n",
+        ",".join(cost.COLUMNS) + "\nquick,tails,1,2,1,100\n",
+        "\x00",
+        ",".join(cost.COLUMNS) + "\nquick\n",
+    ],
+)
+def test_another_file_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "costs.csv"
+    file.write_text(text)
+    with pytest.raises(CostError, match=r"costs\.csv: .*restore it") as refused:
+        cost.read(file)
+    assert "\n" not in str(refused.value)
+
+
+def test_every_study_of_the_quick_scale_has_a_cost() -> None:
+    planned = whole_plan("quick")
+    unknown = {run.study for runs in planned.runs.values() for run in runs.values() if run.cost is None}
+    assert not unknown, "run `make results`, then `sketchbench costs quick`"
+    assert "never measured" not in planned.summary
+
+
+def test_a_batch_is_as_long_as_its_runs_together_and_unknown_where_one_is() -> None:
+    known = Run("one", "a", {}, "0", {}, "a.parquet", Cost(2.0, 3.0, 100, 1))
+    unknown = Run("one", "b", {}, "0", {}, "b.parquet")
+    both = Batch("x.done", [known, known])
+    assert (both.seconds, both.mebibytes) == (4.0, 100)
+    mixed = Batch("x.done", [known, unknown])
+    assert mixed.seconds is mixed.mebibytes is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0, "0 seconds"), (119, "119 seconds"), (120, "2 minutes"), (7199, "120 minutes"), (9000, "2.5 hours")],
+)
+def test_durations_are_told_in_the_unit_that_reads_best(seconds: float, words: str) -> None:
+    assert cost.format_duration(seconds) == words

@@ -4,12 +4,14 @@ from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
 import pytest
 import song2023_counterexamples as song2023
 import tang2021_counterexamples as tang2021
 import yaml
 import zhang2021_counterexamples as zhang2021
 from all_claims import CLAIMS
+from zhang2021_counterexamples import seen_and_update
 
 from sketchbench.report.claim.claims import ClaimError
 from sketchbench.report.claim.erratum import Counterexample, read_errata
@@ -114,3 +116,29 @@ def test_a_misprint_may_change_no_number(tmp_path: Path) -> None:
     path = tmp_path / "song2023-D.11.yaml"
     path.write_text(yaml.safe_dump(content))
     assert [erratum.kind for erratum in read_errata([path], CLAIMS.values())] == ["misprint"]
+
+
+# Where the bound of zhang2021 Remark 1 is false, and where it may hold
+
+
+def nearest_update(outputs: int, inputs: int, size: int) -> float:
+    """The minimum of ‖W_old S_old Z₁ - W_new S_new Z₂ - Δ‖² over Z₁ and Z₂, over ‖Δ‖²."""
+    seen, update = seen_and_update(outputs, inputs, size)
+    both = np.linalg.lstsq(seen, update, rcond=None)[0]
+    return float(((seen @ both - update) ** 2).sum() / (update**2).sum())
+
+
+@pytest.mark.parametrize(("outputs", "size"), [(1, 1), (2, 1), (100, 50)])
+def test_remark_1_of_zhang2021(outputs: int, size: int) -> None:
+    """Hoped for (zhang2021 Remark 1, not claimed as proven): the best of all linear uses of both sketched weights
+    misses the update by Ω(1) ‖Δ‖².
+
+    For d_out <= 2s, the 2s columns seen span all outputs when the weights are generic: the minimum is 0.
+    """
+    assert nearest_update(outputs, 400, size) < 1e-20
+
+
+@pytest.mark.parametrize(("outputs", "size"), [(3, 1), (101, 50)])
+def test_remark_1_of_zhang2021_may_hold_beyond(outputs: int, size: int) -> None:
+    """One more output, and something is left: the condition d_out <= 2s is sharp."""
+    assert nearest_update(outputs, 400, size) > 1e-4

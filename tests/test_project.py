@@ -13,7 +13,7 @@ from hydra.utils import get_class
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 CONF = ROOT / "conf"
 CONDA = {"torch": "pytorch"}  # what is called otherwise on conda-forge
 # The rows of the design: letter of the paper, and the numbers of its claims. Other claims have any other id.
