@@ -25,7 +25,6 @@ from sketchbench.base.parameters import (
 )
 
 Variant = Literal["plain", "averaged"]
-Anything = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.lists(st.integers())
 
 
 def made(hint: Any, value: Any) -> Any:
@@ -170,25 +169,6 @@ def test_a_range(low: int, width: int, open_low: bool, open_high: bool, value: i
     assert (value in limit) == (signs[0][first] and signs[1][last])
 
 
-@given(Anything)
-def test_a_count_is_accepted_or_refused_by_name(value: Any) -> None:
-    """Whatever comes: a positive integer, or an error that begins with the field's name."""
-    if type(value) is int and value >= 1:
-        assert made(Count, value) == value
-        return
-    with pytest.raises((ValueError, TypeError), match=r"^x="):
-        made(Count, value)
-
-
-@given(st.lists(st.floats() | st.integers(-2, 2)))
-def test_a_list_is_as_good_as_its_entries(values: list[float]) -> None:
-    if values and all(0 < value < 1 for value in values):
-        assert made(NonEmptyList[Probability], values) == values
-        return
-    with pytest.raises(ValueError, match=r"^x="):
-        made(NonEmptyList[Probability], values)
-
-
 @dataclass(frozen=True)
 class Descent(Checked):
     """An example with a rule of its own."""
@@ -201,13 +181,6 @@ class Descent(Checked):
         super().__post_init__()
         if self.variant == "averaged" and self.rounds < 2:
             raise ValueError("variant=averaged needs rounds >= 2")
-
-
-@dataclass(frozen=True)
-class Faster(Descent):
-    """A subclass with one more field."""
-
-    momentum: Share = 0.9
 
 
 @dataclass(frozen=True)
@@ -224,13 +197,6 @@ def test_a_class_with_a_rule_of_its_own() -> None:
         Descent(1, variant="averaged")
     with pytest.raises(ValueError, match="rounds=0 must be >= 1"):
         Descent(0, variant="averaged")
-
-
-def test_inherited_fields_are_checked() -> None:
-    with pytest.raises(ValueError, match="rate=0 must be > 0"):
-        Faster(1, rate=0)
-    with pytest.raises(ValueError, match="momentum=2 must be > 0 and <= 1"):
-        Faster(1, momentum=2)
 
 
 def test_types_written_as_text() -> None:

@@ -152,11 +152,6 @@ def test_times_are_left_out() -> None:
     assert words(old, table({}, {**FAILS, "claim": "X2", "predicted": "any"})) == ["reproduced"]
 
 
-@pytest.mark.parametrize("predicted", ["holds", "fails", "nothing"])
-def test_nothing_depends_on_what_was_predicted(predicted: str) -> None:
-    assert words(table({}), table({"predicted": predicted})) == ["reproduced"]
-
-
 def test_the_last_line() -> None:
     share = {"verdict": "fails", **SHARE, "claim": "F6", "label": "PowerSGD"}
     fewer = {**share, "verdict": "inconclusive", "statistic": 0.916667, "low": 0.4}

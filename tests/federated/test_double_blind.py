@@ -314,22 +314,6 @@ def test_points_of_a_roc_curve() -> None:
     assert area == pytest.approx(classification.area_under_roc(scores, labels))
 
 
-def test_a_network_learns() -> None:
-    """Three blobs, to more than 95 %, with and without sketches."""
-    random = np.random.default_rng(4)
-    labels = random.integers(0, 3, 600)
-    images = random.standard_normal((3, *SHAPE))[labels] + 0.3 * random.standard_normal((600, *SHAPE))
-    samples = Samples(torch.from_numpy(images), torch.from_numpy(labels))
-    for family in (None, CountSketch(16, 8)):
-
-        def make(family: Family | None = family) -> nn.Module:
-            return mlp(SHAPE, 3, family, hidden=(60, 50))
-
-        *_, last = run(FedAvg(0.05), make, 20, samples=samples)
-        scores = classification.scores(last.model, samples.images)
-        assert classification.accuracy(scores, samples.labels) > 0.95
-
-
 def test_buffers_are_refused() -> None:
     with pytest.raises(ValueError, match="batch normalisation"):
         run(FedAvg(0.1), lambda: residual((3, 24, 24), 3, blocks=1), 1)

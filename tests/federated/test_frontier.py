@@ -101,11 +101,6 @@ def test_plain_training_is_gradient_descent() -> None:
     np.testing.assert_allclose(change(full), -rates[:, None] * slope, rtol=1e-3, atol=1e-6)
 
 
-def test_it_learns() -> None:
-    (trained,) = train(clients(), FIXED, [arm()], 3, rounds=60)
-    assert (clients().accuracy(trained.w) > clients().accuracy(clients().start) + 0.4).all()
-
-
 @pytest.mark.parametrize(
     ("change", "error", "text"),
     [

@@ -12,15 +12,12 @@ from torch.nn.utils import vector_to_parameters
 
 from sketchbench import kernels
 from sketchbench.base import seeds
-from sketchbench.federated.iterative_sketching import IterativeSketching
 from sketchbench.kernels import Kernels
 from sketchbench.learning.dataset import digits, partition, synthetic
 from sketchbench.learning.dataset.dataset import Dataset, Split
 from sketchbench.learning.model.networks import mlp
 from sketchbench.learning.model.residual import residual
 from sketchbench.learning.objective.network import Network
-from sketchbench.learning.objective.objective import Objective
-from sketchbench.sketch import Identity
 
 RESIDUAL = functools.partial(residual, blocks=1, dropout=0.0)
 DROPPING = functools.partial(residual, blocks=1, dropout=0.5)
@@ -176,22 +173,6 @@ def test_mixed_precision_is_near_the_single_one() -> None:
     )
     away = np.linalg.norm(single - mixed) / np.linalg.norm(single)
     assert 1e-4 < away < 0.2
-
-
-def test_iterative_sketching_trains_it_unchanged() -> None:
-    own = small()
-    algorithm = IterativeSketching(Identity(own.d, own.d), local_rate=0.5, local_steps=2)
-    states = list(algorithm.run(own, 1, trials=2, rounds=5))
-    losses = own.loss(states[-1].w)
-    assert losses.shape == (2,)
-    assert (losses < own.loss(own.start)).all()
-
-
-def test_nothing_is_known_that_theorems_ask_for() -> None:
-    own = small()
-    assert not isinstance(own, Objective)
-    for name in ("smoothness", "convexity", "gradient_bound", "noise_energy", "minimum", "gap"):
-        assert not hasattr(own, name)
 
 
 def test_a_diverged_training_is_told() -> None:

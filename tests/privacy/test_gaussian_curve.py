@@ -50,15 +50,6 @@ def test_nothing_overflows() -> None:
             assert found == pytest.approx(float(mpmath.log(exact)), rel=1e-9, abs=1e-9)
 
 
-@given(mu=st.floats(1e-3, 20), epsilon=st.floats(1e-3, 50), factor=st.floats(1.001, 3))
-def test_monotone(mu: float, epsilon: float, factor: float) -> None:
-    """Strictly, but for δ so near 1 that the difference is lost."""
-    here = gaussian.log_delta(mu, epsilon)
-    fewer, more = gaussian.log_delta(mu, epsilon * factor), gaussian.log_delta(mu * factor, epsilon)
-    assert fewer <= here <= more
-    assert (fewer < here < more) or here > -1e-9
-
-
 def mixed(means: np.ndarray, chances: np.ndarray, epsilon: float) -> float:
     """δ of Σ w_j N(j, 1) against its mirror image, by integration."""
     x = np.linspace(-30, 30, 50_001)

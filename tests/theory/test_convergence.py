@@ -115,37 +115,6 @@ def test_descent_without_a_sketch_needs_half_of_the_rounds() -> None:
         np.testing.assert_allclose(bound, mu / 2 * w**2)
 
 
-@pytest.mark.parametrize("name", THEOREMS)
-def test_more_sketching_noise_means_smaller_steps(name: str) -> None:
-    noisier = dataclasses.replace(P, alpha=100.0)
-    theorem = THEOREMS[name]
-    allowed = theorem.rate(noisier) / theorem.rate(P)
-    assert allowed == pytest.approx(1.0 if name.startswith("G") else 4 / 101)
-
-
-def test_the_printed_bound_vanishes_with_the_step_and_the_corrected_one_does_not() -> None:
-    far = np.array([10**6])
-    printed = THEOREMS["G.2-printed"].bound(P, 1e-9, far)[0]
-    corrected = THEOREMS["G.2-corrected"].bound(P, 1e-9, far)[0]
-    assert printed < 1e-4
-    assert corrected > 1e3
-
-
-def test_what_noise_adds() -> None:
-    """Attained by the quadratic L/2 ‖w‖² without a sketch: every round adds η² V L/2, and shrinks what was there
-    by (1 - ηL)²; with η = 1/L nothing is left of it, and the bound is exact."""
-    flat = dataclasses.replace(P, convexity=2.0, alpha=0.0)
-    t = np.array([1, 2, 50])
-    for eta in (0.5, 0.1):
-        rounds = [eta**2 * 0.3 * 2.0 / 2 * sum((1 - 2 * eta) ** (2 * s) for s in range(n)) for n in t]
-        floor = noise_floor(flat, eta, t, 0.3)
-        assert (floor >= np.array(rounds) * (1 - 1e-12)).all()
-        assert floor[-1] < 2 * rounds[-1]
-    np.testing.assert_allclose(noise_floor(flat, 0.5, t, 0.3), 0.075)
-    both = noisy_strongly_convex(P, 0.1, t, 0.3)
-    np.testing.assert_allclose(both, THEOREMS["E.1"].bound(P, 0.1, t) + noise_floor(P, 0.1, t, 0.3))
-
-
 def test_what_noise_adds_through_a_sketch() -> None:
     """Attained by L/2 ‖w‖² under CountSketch at the largest step, 1/((1 + α)L): f falls by just 1 - ηL in the mean, and
     the noise adds what the bound says. Every round is the mean over all 216 sketches of 3 columns and 3 buckets, and
