@@ -136,27 +136,6 @@ def test_looks_of_recoveries() -> None:
     assert len({(look.colour, look.marker, look.filled) for look in styles}) == len(names)
 
 
-def luminance(colour: Any) -> float:
-    """The relative luminance of WCAG 2."""
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def test_colours_are_seen_on_white() -> None:
-    """Every colour of marks has a contrast of at least 3 against white, as WCAG 2 asks of graphics."""
-    looks = [*style.LOOKS.values(), *style.RECOVERY_LOOKS.values()]
-    colours = [
-        *style.COLOURS,
-        style.INK,
-        style.EXACT,
-        *(look[1] for look in looks),
-        *(spare[1] for spare in style.SPARE),
-    ]
-    contrasts = {str(colour): 1.05 / (luminance(colour) + 0.05) for colour in colours}
-    assert {colour: value for colour, value in contrasts.items() if value < 3} == {}
-    assert 1.05 / (luminance("#56b4e9") + 0.05) < 3  # seaborn's sky blue
-
-
 def test_the_foot(tmp_path: Path) -> None:
     """It names scale, sizes, trials, data, and what bars are, which follows from the number of trainings."""
     frame = pd.DataFrame({"d": [64, 512], "b": [16, 16], "trials": [3, 3]})
@@ -262,11 +241,12 @@ BEHIND = {"0.9"}  # of the grid, which is to be seen, and not to be read
 
 def contrast(colour: Any, background: Any = "white") -> float:
     """The ratio of WCAG 2, from 1 to 21."""
-    light, dark = sorted((luminance_contrast(colour), luminance_contrast(background)), reverse=True)
+    light, dark = sorted((luminance(colour), luminance(background)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 
 
-def luminance_contrast(colour: Any) -> float:
+def luminance(colour: Any) -> float:
+    """The relative luminance of WCAG 2."""
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in to_rgb(colour)]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 

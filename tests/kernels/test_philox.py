@@ -36,11 +36,6 @@ def test_known_answers(counter: str, key: str, result: str) -> None:
     assert words(i, row, t, stream, high << 32 | low) == numbers(result)
 
 
-def test_known_answer_of_every_backend(kernels: Kernels) -> None:
-    drawn = kernels.to_numpy(kernels.random_words(0, 0, 0, 1, 4))
-    assert drawn[0].tolist() == numbers(KNOWN[0][2])
-
-
 def test_word_i_of_operator_t(kernels: Kernels) -> None:
     """Word i is word i % 4 of counter (i // 4, 0, first + t, stream)."""
     drawn = kernels.to_numpy(kernels.random_words(KEY, 0x03707344, 0x13198A2E, 3, 10))
@@ -93,9 +88,3 @@ def test_outer() -> None:
 def test_central() -> None:
     values = [numba_kernels._central(q) for q in CENTRES]
     np.testing.assert_allclose(values, ndtri(0.5 + CENTRES), rtol=1e-13, atol=1e-15)
-
-
-@pytest.mark.parametrize("q", [0.425, -0.425])
-def test_pieces_meet(q: float) -> None:
-    tail = numba_kernels._outer(0.075) * np.sign(q)
-    assert numba_kernels._central(q) == pytest.approx(tail, rel=1e-14)

@@ -1,7 +1,6 @@
 """Every data set: its shape, its checks, and what it says where files are missing."""
 
 import dataclasses
-import functools
 import gzip
 import hashlib
 import pickle
@@ -12,8 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hydra import compose, initialize_config_dir
-from hydra.utils import instantiate
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -22,42 +19,10 @@ from PIL import Image
 from sketchbench.learning.dataset import cifar10, digits, lfw, mnist, synthetic
 from sketchbench.learning.dataset.dataset import VARIABLE, Dataset, Split
 from sketchbench.learning.dataset.fetch import vouch
-from sketchbench.run.config import composition
-
-NAMES = sorted(path.stem for path in (composition.CONF / "dataset").glob("*.yaml"))
-SHAPES = {"digits": (1, 8, 8), "mnist": (1, 28, 28), "cifar10": (3, 32, 32), "lfw": (3, 64, 47)}
-SHAPES |= {"lfw_property": SHAPES["lfw"], "digits_mixed": SHAPES["digits"]}
-
-
-@functools.cache
-def made(name: str) -> Dataset:
-    """The data set of a config, where it can be loaded."""
-    with initialize_config_dir(str(composition.CONF), version_base="1.3"):
-        config = compose(f"dataset/{name}")
-    make = instantiate(config["dataset"])
-    try:
-        return make()
-    except FileNotFoundError as error:
-        pytest.skip(str(error))
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_data_set(name: str) -> None:
-    """Shapes as announced, every class in both parts, and no test image among those to train with."""
-    data = made(name)
-    assert data.shape == SHAPES[name.removeprefix("synthetic_")]
-    for split in (data.train, data.test):
-        assert split.images.shape[1:] == data.shape
-        assert set(np.unique(split.labels)) == set(range(data.classes))
-        assert split.images.max() <= data.white
-    few = Split(data.train.images[:9], data.train.labels[:9])
-    assert data.features(few).shape == (9, int(np.prod(data.shape)))
-    assert data.features(few).max() <= 1
-    assert data.count_shared_images() == 0
 
 
 def test_repeated_images_are_counted() -> None:
-    data = made("digits")
+    data = digits.load()
     leaked = Split(*(np.concatenate([a, b[:3]]) for a, b in zip(data.train, data.test, strict=True)))
     assert Dataset("leaked", 10, 16, leaked, data.test).count_shared_images() == 3
 

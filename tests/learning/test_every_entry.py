@@ -66,6 +66,9 @@ def test_a_data_set(name: str, root: Path) -> None:
         assert images.shape[1:] == data.shape
         assert 0 <= labels.min() <= labels.max() < data.classes
         assert images.max() <= data.white
+        features = data.features((images[:9], labels[:9]))
+        assert features.shape == (min(9, len(images)), np.prod(data.shape))
+        assert features.max() <= 1
     data.check_disjoint()
     assert make(**small).digest == data.digest
     for dealt in entries("partition"):
