@@ -97,10 +97,7 @@ def no_modules_of_users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
 
 
 _MISSING = backends.device_missing()
-GPU = pytest.param(
-    "cupy",
-    marks=[pytest.mark.gpu, pytest.mark.skipif(_MISSING is not None, reason=str(_MISSING))],
-)
+GPU = pytest.param("cupy", marks=[pytest.mark.gpu, pytest.mark.skipif(_MISSING is not None, reason=str(_MISSING))])
 
 
 @pytest.fixture(scope="session", params=["numpy", "numba", GPU])

@@ -17,26 +17,14 @@ from sketchbench.privacy import gaussian
 from sketchbench.report.claim.criteria import TRUSTED_SKEWNESS
 from sketchbench.run import execution
 from sketchbench.run.config import composition
-from sketchbench.sketch import (
-    AMS,
-    CountSketch,
-    Family,
-    SparseEmbedding,
-    SubsampledCosine,
-    SubsampledHadamard,
-)
+from sketchbench.sketch import AMS, CountSketch, Family, SparseEmbedding, SubsampledCosine, SubsampledHadamard
 from sketchbench.task import trials, vectors
 from sketchbench.task.isometry import Isometry
 from sketchbench.task.privacy_audit import STRICT
 
 POWER = 0.999
 GAP, SPREAD = 0.125, 5.5  # as in conf/study/embedding.yaml
-TIGHT = [
-    AMS(16, 4),
-    SparseEmbedding(16, 4),
-    CountSketch(16, 16),
-    SubsampledHadamard(16, 16, replacement=True),
-]
+TIGHT = [AMS(16, 4), SparseEmbedding(16, 4), CountSketch(16, 16), SubsampledHadamard(16, 16, replacement=True)]
 
 
 def planned(study: str) -> dict[str, Run]:
@@ -68,8 +56,7 @@ def test_the_spread_that_it_assumes(family: Family) -> None:
 
 
 @pytest.mark.parametrize(
-    ("study", "delta"),
-    [("tails", 0.001), ("inner_products", 0.01), ("inner_products_sparse", 0.01)],
+    ("study", "delta"), [("tails", 0.001), ("inner_products", 0.01), ("inner_products_sparse", 0.01)]
 )
 def test_probabilities(study: str, delta: float) -> None:
     """Without any exceedance, the upper limit falls below 2δ."""
@@ -106,10 +93,7 @@ def test_the_median_compressed_training() -> None:
 
 # Recoveries
 
-PADDING = {
-    "sparse": (1.01, 0.006),
-    "heavy_tail": (0.99, 0.013),
-}  # bound and spread, as in conf/study
+PADDING = {"sparse": (1.01, 0.006), "heavy_tail": (0.99, 0.013)}  # bound and spread, as in conf/study
 
 
 @pytest.mark.parametrize("kind", PADDING)

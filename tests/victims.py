@@ -22,11 +22,7 @@ SHAPE, CLASSES = (1, 8, 8), 5
 D = 513  # parameters of the network below
 ATTACKS = sorted(path.stem for path in (composition.CONF / "attack").glob("*.yaml"))
 VIEWS = sorted(path.stem for path in (composition.CONF / "view").glob("*.yaml"))
-ESTIMATES = {
-    "server_paper",
-    "client_option_1",
-    "client_option_2",
-}  # and not what the victim computed
+ESTIMATES = {"server_paper", "client_option_1", "client_option_2"}  # and not what the victim computed
 NOISY = {"private"}
 
 

@@ -64,8 +64,7 @@ def test_a_single_step_is_that_of_federated_averaging() -> None:
 
 
 @pytest.mark.parametrize(
-    ("family", "option"),
-    [(None, "I"), (SubsampledCosine(16, 16), "I"), (SubsampledCosine(16, 16), "II")],
+    ("family", "option"), [(None, "I"), (SubsampledCosine(16, 16), "I"), (SubsampledCosine(16, 16), "II")]
 )
 def test_a_client_finds_the_other_gradient_where_nothing_is_hidden(family: Family | None, option: str) -> None:
     """Plainly, or where S is invertible: the control of what it can't find otherwise."""

@@ -72,12 +72,7 @@ def test_upper_bound(value: float, expected: str) -> None:
 
 @pytest.mark.parametrize(
     ("count", "trials", "expected"),
-    [
-        (0, 1000, "holds"),
-        (0, 100, "inconclusive"),
-        (100, 1000, "fails"),
-        (20, 1000, "inconclusive"),
-    ],
+    [(0, 1000, "holds"), (0, 100, "inconclusive"), (100, 1000, "fails"), (20, 1000, "inconclusive")],
 )
 def test_probability(count: int, trials: int, expected: str) -> None:
     assert verdict("probability", {"count": count, "trials": trials, "bound": 0.05}) == expected
@@ -223,10 +218,7 @@ def test_growth_groups_by_what_does_not_follow() -> None:
     """Each seed is a comparison of its own; so is each s, and a column that isn't there is none."""
     rows = leads(1.0, seed=0) + leads(0.2, seed=1)
     found = compare("growth", *rows, over="compression")
-    assert [(c.case, c.verdict) for c in found] == [
-        ("d=40, seed=0", "holds"),
-        ("d=40, seed=1", "fails"),
-    ]
+    assert [(c.case, c.verdict) for c in found] == [("d=40, seed=0", "holds"), ("d=40, seed=1", "fails")]
     rows = leads(1.0, s=4.0) + leads(1.0, s=8.0)
     found = compare("growth", *rows, over="compression")
     assert [c.case for c in found] == ["d=40, s=4", "d=40, s=8"]
@@ -275,8 +267,7 @@ def test_growth_over_the_compression_at_two_sizes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "expected"),
-    [(0.5, "holds"), (1.0, "holds"), (1.0 + 1e-12, "holds"), (1.001, "fails")],
+    ("value", "expected"), [(0.5, "holds"), (1.0, "holds"), (1.0 + 1e-12, "holds"), (1.001, "fails")]
 )
 def test_computed(value: float, expected: str) -> None:
     (found,) = compare("computed", {"value": value, "bound": 1.0})

@@ -56,11 +56,7 @@ def test_the_projects_own() -> None:
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
-    [
-        ("weight: 0.9", "weight: 1.5", "1.5"),
-        ("total: 1.0e-3", "total: 0", "0 "),
-        ("frontier,", "front,", "frontier"),
-    ],
+    [("weight: 0.9", "weight: 1.5", "1.5"), ("total: 1.0e-3", "total: 0", "0 "), ("frontier,", "front,", "frontier")],
 )
 def test_what_does_not_fit_is_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
     conf = copytree(CONF, tmp_path / "conf", ignore=lambda folder, names: [n for n in names if n in ("claim",)])

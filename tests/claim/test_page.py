@@ -118,10 +118,7 @@ def test_the_page_starts_with_whether_the_paper_is_right() -> None:
         row("X2", "fails", role="ours", paper="ours"),
     )
     assert markdown.startswith("# Claims and verdicts\n\n")
-    assert re.findall("^## .*", markdown, re.MULTILINE)[:2] == [
-        "## Is the paper right?",
-        "## Was it predicted?",
-    ]
+    assert re.findall("^## .*", markdown, re.MULTILINE)[:2] == ["## Is the paper right?", "## Was it predicted?"]
     assert (
         "| paper | words | claims | ✓ holds | ≤ holds, not sharp | ✗ fails | ~ inconclusive | ○ vacuous "
         "| ↛ does not transfer | ⊘ void | – not run |" in markdown

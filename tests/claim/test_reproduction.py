@@ -74,11 +74,7 @@ CASES: list[tuple[Changes, Changes, str]] = [
     ({}, other_case(bound=4.0, low=3.1, high=3.5), "differs"),
     ({}, other_case(bound=40.0, low=1.0, high=3.5), "differs"),
     ({"case": "d=8, largest 1.3 of 2"}, {"case": "d=8, largest 1.4 of 2", "bound": 2.1}, "differs"),  # one case
-    (
-        {"criterion": "equality"},
-        {"criterion": "equality", **other_case(low=5.0, high=6.0, bound=5.5)},
-        "reproduced",
-    ),
+    ({"criterion": "equality"}, {"criterion": "equality", **other_case(low=5.0, high=6.0, bound=5.5)}, "reproduced"),
     (FAILS, {**FAILS, **other_case(low=9.0, high=9.5)}, "reproduced"),  # of another case that fails
 ]
 

@@ -303,8 +303,7 @@ def test_only_the_share_of_a_sketch_counts(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
-    [({"clip": 0.0}, "clip=0.0 must be > 0"), ({"epsilon": 0.0}, "epsilon=0.0 must be > 0")],
+    ("given", "message"), [({"clip": 0.0}, "clip=0.0 must be > 0"), ({"epsilon": 0.0}, "epsilon=0.0 must be > 0")]
 )
 def test_bad_privacy_is_refused(given: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):

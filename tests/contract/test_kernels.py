@@ -137,14 +137,7 @@ def test_long_draws_equal_the_reference(compiled: Kernels, reference: Kernels) -
 
 @given(keys, st.integers(0, 9), st.integers(0, 99), st.integers(0, 2**31), small, small)
 def test_rows_equal_the_reference(
-    compiled: Kernels,
-    reference: Kernels,
-    key: int,
-    stream: int,
-    first: int,
-    row: int,
-    T: int,
-    k: int,
+    compiled: Kernels, reference: Kernels, key: int, stream: int, first: int, row: int, T: int, k: int
 ) -> None:
     for d in (1, 5, 31, 130, 300):
         place = (key, stream, first, T, row, k, d)
@@ -504,8 +497,7 @@ def test_walsh_hadamard_equals_scipy(kernels: Kernels, dtype: Any, n: int) -> No
 
 @DTYPES
 @pytest.mark.parametrize(
-    "shape",
-    [(1, 2**14), (3, 2**15), (1, 2**17), (1, 2**20), (300, 16), (5, 1024), (0, 8), (2, 0, 4)],
+    "shape", [(1, 2**14), (3, 2**15), (1, 2**17), (1, 2**20), (300, 16), (5, 1024), (0, 8), (2, 0, 4)]
 )
 def test_walsh_hadamard_of_every_size(
     compiled: Kernels, reference: Kernels, dtype: Any, shape: tuple[int, ...]

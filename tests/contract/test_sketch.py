@@ -135,10 +135,7 @@ def test_leading_axes(kernels: Kernels, name: str, side: str) -> None:
         assert one(x).shape == (*shape, m)
         assert stack(kernels.xp.stack([x] * 4)).shape == (4, *shape, m)
         np.testing.assert_allclose(
-            kernels.to_numpy(stack(x[None])),
-            kernels.to_numpy(stack(kernels.xp.stack([x] * 4))),
-            rtol=1e-13,
-            atol=1e-13,
+            kernels.to_numpy(stack(x[None])), kernels.to_numpy(stack(kernels.xp.stack([x] * 4))), rtol=1e-13, atol=1e-13
         )
     x = normal(kernels, 2, 3, n)
     singly = [kernels.to_numpy(one(row)) for row in x.reshape(6, n)]
@@ -179,8 +176,7 @@ def test_strided_argument(kernels: Kernels, name: str, side: str) -> None:
     strided = kernels.xp.moveaxis(x, -1, 0)[:, ::2]
     packed = kernels.xp.ascontiguousarray(strided)
     np.testing.assert_array_equal(
-        kernels.to_numpy(getattr(sketch, side)(strided)),
-        kernels.to_numpy(getattr(sketch, side)(packed)),
+        kernels.to_numpy(getattr(sketch, side)(strided)), kernels.to_numpy(getattr(sketch, side)(packed))
     )
 
 

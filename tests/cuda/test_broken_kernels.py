@@ -76,11 +76,7 @@ BROKEN = {
     ),
     "the result before it is written": ("y[threadIdx.x] += x[threadIdx.x];", 1, "reads entry .* nobody has written"),
     "what is const": ("((float*)x)[threadIdx.x] = 1; y[threadIdx.x] = 1;", 1, "writes argument 0, which is const"),
-    "a wide access that is not aligned": (
-        "*(uint4*)(y + 1) = *(const uint4*)x;",
-        1,
-        "16 bytes that are not aligned",
-    ),
+    "a wide access that is not aligned": ("*(uint4*)(y + 1) = *(const uint4*)x;", 1, "16 bytes that are not aligned"),
     "a barrier that half of the threads reach": (
         "if (threadIdx.x < 32) __syncthreads(); y[threadIdx.x] = 1;",
         1,
@@ -266,12 +262,7 @@ PLANTED = {
         "collect<float>",
         "reads outside",
     ),
-    "every thread of a run adds it": (
-        "if (i == 0 || places[i] != places[i - 1]) {",
-        "{",
-        "spread<float>",
-        "race",
-    ),
+    "every thread of a run adds it": ("if (i == 0 || places[i] != places[i - 1]) {", "{", "spread<float>", "race"),
 }
 
 

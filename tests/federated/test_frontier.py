@@ -19,15 +19,7 @@ from sketchbench.compressor.power_sgd import PowerSGD
 from sketchbench.compressor.quantised import QSGD, Sign
 from sketchbench.compressor.sketched_memory import CompressedSensing
 from sketchbench.compressor.sparse import RandomK, TopK
-from sketchbench.federated.frontier import (
-    Arm,
-    Federation,
-    Gradients,
-    Trained,
-    draw_round,
-    make_federation,
-    train,
-)
+from sketchbench.federated.frontier import Arm, Federation, Gradients, Trained, draw_round, make_federation, train
 from sketchbench.kernels import Array
 from sketchbench.learning.dataset import digits, partition
 from sketchbench.learning.model.networks import mlp, strided_cnn

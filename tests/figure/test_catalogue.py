@@ -147,9 +147,7 @@ def test_what_is_available() -> None:
 def test_no_module_reads_the_catalogue() -> None:
     """So that no picture depends on the entry of another; only what draws them does."""
     folder = Path(drawing.__file__).parent
-    assert {path.name for path in folder.glob("*.py") if "figure.catalogue" in path.read_text()} == {
-        "drawing.py",
-    }
+    assert {path.name for path in folder.glob("*.py") if "figure.catalogue" in path.read_text()} == {"drawing.py"}
 
 
 def heads(name: str, scale: str, **changes: Any) -> str:

@@ -36,10 +36,9 @@ def sampled(kind: Any, neighbours: Any) -> Composed:
 def theirs(event: Any, neighbours: str) -> float:
     from dp_accounting import NeighboringRelation, rdp
 
-    relation = {
-        "add_remove": NeighboringRelation.ADD_OR_REMOVE_ONE,
-        "replace_one": NeighboringRelation.REPLACE_ONE,
-    }[neighbours]
+    relation = {"add_remove": NeighboringRelation.ADD_OR_REMOVE_ONE, "replace_one": NeighboringRelation.REPLACE_ONE}[
+        neighbours
+    ]
     found: float = rdp.RdpAccountant(neighboring_relation=relation).compose(event).get_epsilon(DELTA)
     return found
 

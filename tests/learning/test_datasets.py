@@ -169,10 +169,7 @@ def test_synthetic_images_follow_from_the_seed() -> None:
     ("load", "message"),
     [
         (mnist.load, r"MNIST: train-images-idx3-ubyte\[.gz\] is not in .*/mnist; .* fetch mnist`"),
-        (
-            cifar10.load,
-            "CIFAR-10: data_batch_1.bin is not in .*/cifar-10-batches-bin; .* fetch cifar10`",
-        ),
+        (cifar10.load, "CIFAR-10: data_batch_1.bin is not in .*/cifar-10-batches-bin; .* fetch cifar10`"),
         (lfw.load, "LFW: lfw_attributes.txt is not in .*/lfw_home; .* fetch lfw`"),
     ],
 )
@@ -206,13 +203,7 @@ def test_mnist_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = Split(data.train.images + 1, data.train.labels)
     assert dataclasses.replace(data, train=other).digest != data.digest
     packed = gzip.compress(labels)
-    for name, content in (
-        ("", labels[:-1]),
-        ("", labels[:5]),
-        ("", b""),
-        (".gz", packed[:-4]),
-        (".gz", labels),
-    ):
+    for name, content in (("", labels[:-1]), ("", labels[:5]), ("", b""), (".gz", packed[:-4]), (".gz", labels)):
         (folder / f"train-labels-idx1-ubyte{name}").write_bytes(content)
         with pytest.raises(ValueError, match="is no IDX file of bytes, or is cut off"):
             mnist.load(str(tmp_path))
@@ -232,8 +223,7 @@ def test_cifar10_binary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     """Planes of a colour, one after the other; another copy must be vouched for, and is labelled so."""
     binary = cifar(tmp_path, [6, 9, 9, 4, 1, 1, 2, 7, 8, 3])
     with pytest.raises(
-        ValueError,
-        match=r"1\.bin is not the official file: .* run `python -m .* checksum cifar10` once",
+        ValueError, match=r"1\.bin is not the official file: .* run `python -m .* checksum cifar10` once"
     ):
         cifar10.load(str(tmp_path))
     with monkeypatch.context() as patched:

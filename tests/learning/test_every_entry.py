@@ -245,10 +245,7 @@ def test_without_internet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
 
 
 def test_the_command(
-    server: ThreadingHTTPServer,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    server: ThreadingHTTPServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(fetch.SOURCES, "mnist", [published(server, tmp_path, "a.gz", b"a")])
     main(["data", "fetch", "mnist", "--root", str(tmp_path / "root")])

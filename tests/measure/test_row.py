@@ -142,13 +142,7 @@ def test_number() -> None:
 
 def test_lost() -> None:
     row = Row("loss", case="srht").without_number("diverged", "at round 3", trials=4)
-    assert dict(row) == {
-        "quantity": "loss",
-        "case": "srht",
-        "status": "diverged",
-        "reason": "at round 3",
-        "trials": 4,
-    }
+    assert dict(row) == {"quantity": "loss", "case": "srht", "status": "diverged", "reason": "at round 3", "trials": 4}
     assert dict(Row("loss").without_number("refused")) == {"quantity": "loss", "status": "refused"}
 
 

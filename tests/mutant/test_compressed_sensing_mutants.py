@@ -275,10 +275,7 @@ def test_standing_still_is_no_better() -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [
-        {"recovery": CountSketchMedian, "family": BlockSparseEmbedding(1024, 320, s=16)},
-        {"recovery": Desketch},
-    ],
+    [{"recovery": CountSketchMedian, "family": BlockSparseEmbedding(1024, 320, s=16)}, {"recovery": Desketch}],
     ids=["fewer cells", "thresholded desketching"],
 )
 def test_a_recovery_that_is_no_better(change: dict[str, Any]) -> None:

@@ -71,12 +71,7 @@ RARE: list[tuple[str, Family]] = [
     ("C2", Method(D, B, "_desketch", "every_500th_doubled")),
     ("S1-sizes", Dense(D, B, "every_100th_nothing")),
 ]
-SOUND = [
-    AMS(D, B),
-    CountSketch(D, B),
-    SubsampledHadamard(D, B),
-    Identity(D, D),
-]
+SOUND = [AMS(D, B), CountSketch(D, B), SubsampledHadamard(D, B), Identity(D, D)]
 
 
 @functools.cache

@@ -65,13 +65,7 @@ SOUND = Training(
     training=FedAvgProcedure(participation=0.5, epochs=1, batch=10, local_step="sketch", precision="float32"),
     tuning=Tuning(rates=[0.1], rounds=1),
     judging=Judging(
-        points=2,
-        target=0.9,
-        stop=False,
-        allowed_loss=0.1,
-        allowed_ratio=5.6,
-        printed={},
-        allowed_factor=2.0,
+        points=2, target=0.9, stop=False, allowed_loss=0.1, allowed_ratio=5.6, printed={}, allowed_factor=2.0
     ),
     rounds=12,
     course=WHOLE,

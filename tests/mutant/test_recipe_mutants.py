@@ -7,13 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from judging import shared, verdict, verdicts
-from operators import (
-    CountSketchGrowing,
-    CountSketchTwice,
-    DesketchNotAdjoint,
-    OperatorReused,
-    SamplingTwice,
-)
+from operators import CountSketchGrowing, CountSketchTwice, DesketchNotAdjoint, OperatorReused, SamplingTwice
 from recoveries import SmallestKept
 
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD

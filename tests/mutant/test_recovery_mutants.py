@@ -193,8 +193,7 @@ def test_scale(contract: Any, mutant: type[FIHT], dtype: str, exponent: int) -> 
 
 
 @pytest.mark.parametrize(
-    ("check", "mutant", "recovery"),
-    [("check_formula", UNSCALED, Desketch), ("check_recovers", IN_ORDER, FIHT)],
+    ("check", "mutant", "recovery"), [("check_formula", UNSCALED, Desketch), ("check_recovers", IN_ORDER, FIHT)]
 )
 def test_contract_of_the_sensing(contract: Any, check: str, mutant: Sensing, recovery: Any) -> None:
     checked = getattr(contract, check)
@@ -204,16 +203,7 @@ def test_contract_of_the_sensing(contract: Any, check: str, mutant: Sensing, rec
 
 
 @pytest.mark.parametrize(
-    "kind",
-    [
-        FIHT,
-        OneFewer,
-        OneMore,
-        ResidualStale,
-        SmallestKept,
-        StoppingAbsolute,
-        SupportOfBefore,
-    ],
+    "kind", [FIHT, OneFewer, OneMore, ResidualStale, SmallestKept, StoppingAbsolute, SupportOfBefore]
 )
 def test_reference(reference: Any, kind: type[FIHT]) -> None:
     """On signals of norm about 3, and about 3e-4, where the absolute rule stops too early or too late."""

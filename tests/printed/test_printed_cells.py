@@ -18,7 +18,7 @@ from sketchbench.report.printed.transcription import PrintedCell, PrintedError, 
 NARROW = (97.0, 100.0, 103.0)  # the next one lies in 100 ± 4.30 · 3 · √(4/3) = 100 ± 14.9
 NONE = Tolerance(0.0, 0.5, "none")
 NO_VERDICTS = pd.DataFrame(
-    columns=["claim", "role", "method", "verdict", "statistic", "low", "high", "bound", "trials"],
+    columns=["claim", "role", "method", "verdict", "statistic", "low", "high", "bound", "trials"]
 )
 
 

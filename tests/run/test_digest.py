@@ -329,15 +329,7 @@ def test_non_finite_numbers_are_refused(tmp_path: Path, value: float) -> None:
 def test_every_kind_of_value_comes_back(tmp_path: Path) -> None:
     """Numbers exactly, large and small; text that looks like a date stays text; a gap stays one."""
     rows = [
-        {
-            "a": 1,
-            "b": 0.1 + 0.2,
-            "c": "2026-01-01T00:00:00",
-            "d": True,
-            "e": None,
-            "f": 2**62,
-            "g": 0,
-        },
+        {"a": 1, "b": 0.1 + 0.2, "c": "2026-01-01T00:00:00", "d": True, "e": None, "f": 2**62, "g": 0},
         {"a": 2, "b": 5e-324, "c": 'quote " and \n line', "d": None, "e": None, "f": -1, "g": 0.5},
         {"a": None, "b": -1.7e308, "c": "ε", "d": False, "e": None, "f": 0, "g": None},
     ]

@@ -57,10 +57,7 @@ def delta_of_randomised_responses(epsilon: float, each: float, times: int) -> fl
     truth = 1 / (1 + math.exp(-each))
     return sum(
         math.comb(times, k)
-        * max(
-            0.0,
-            truth**k * (1 - truth) ** (times - k) - math.exp(epsilon) * truth ** (times - k) * (1 - truth) ** k,
-        )
+        * max(0.0, truth**k * (1 - truth) ** (times - k) - math.exp(epsilon) * truth ** (times - k) * (1 - truth) ** k)
         for k in range(times + 1)
     )
 

@@ -16,14 +16,8 @@ dimensions = st.integers(2, 10**6)
 sizes = st.integers(1, 10**5)
 # The union over n^2 pairs of the bound that each proof has for one of them, at threshold t.
 UNIONS: dict[str, tuple[Callable[..., float], Callable[..., float]]] = {
-    "gaussian": (
-        inner_product.derived_gaussian,
-        lambda t, n, b: n**2 * 2 * math.exp(-b / 4 * min(t**2, t)),
-    ),
-    "hadamard": (
-        inner_product.derived_hadamard,
-        lambda t, n, b: n**2 * 4 * math.exp(-(t**2) * b / 8),
-    ),
+    "gaussian": (inner_product.derived_gaussian, lambda t, n, b: n**2 * 2 * math.exp(-b / 4 * min(t**2, t))),
+    "hadamard": (inner_product.derived_hadamard, lambda t, n, b: n**2 * 4 * math.exp(-(t**2) * b / 8)),
     "ams": (inner_product.derived_ams, lambda t, n, b: n**2 * 2 * math.exp(-(t**2) * b / 2)),
     "sparse": (
         lambda delta, *, d, b: inner_product.derived_sparse(delta, d=d, b=10**6, s=b),

@@ -77,11 +77,7 @@ def test_median_refuses_what_desketching_does(kernels: Kernels) -> None:
 @pytest.mark.parametrize("replacement", [False, True])
 @pytest.mark.parametrize(
     ("kind", "n", "options"),
-    [
-        (SubsampledHadamard, 16, {}),
-        (SubsampledCosine, 11, {}),
-        (SubsampledCosine, 12, {"pad": True}),
-    ],
+    [(SubsampledHadamard, 16, {}), (SubsampledCosine, 11, {}), (SubsampledCosine, 12, {"pad": True})],
 )
 def test_without_signs(kernels: Kernels, kind: Any, n: int, options: dict[str, Any], replacement: bool) -> None:
     """Rows of the matrix itself, scaled (tang2021 Appendix E), in some order; as with signs."""
@@ -108,11 +104,7 @@ def test_without_signs(kernels: Kernels, kind: Any, n: int, options: dict[str, A
 @pytest.mark.parametrize("operators", [None, 3])
 @pytest.mark.parametrize("family", [Gaussian(40, 9), AMS(40, 9), AMS(40, 9, "polynomial")], ids=repr)
 def test_generated_entries(
-    monkeypatch: pytest.MonkeyPatch,
-    kernels: Kernels,
-    family: Family,
-    operators: int | None,
-    dtype: Any,
+    monkeypatch: pytest.MonkeyPatch, kernels: Kernels, family: Family, operators: int | None, dtype: Any
 ) -> None:
     """Kept, generated in blocks of rows, or in the kernel: the same both ways, to rounding."""
     stack = () if operators is None else (operators,)

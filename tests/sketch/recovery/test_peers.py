@@ -40,11 +40,7 @@ def test_the_lasso_is_where_no_slope_is_left() -> None:
         assert (abs(slope) <= penalty + 1e-6).all()
 
 
-DECODERS = {
-    "omp": peers.orthogonal_matching_pursuit,
-    "cosamp": peers.cosamp,
-    "lasso": peers.lasso,
-}
+DECODERS = {"omp": peers.orthogonal_matching_pursuit, "cosamp": peers.cosamp, "lasso": peers.lasso}
 EACH = pytest.mark.parametrize("name", DECODERS)
 
 
