@@ -103,3 +103,14 @@ def same_in_c(kernels: Kernels, transform: Transform, dtype: str, power: int) ->
     theirs = x.copy()
     transform(theirs)()
     np.testing.assert_array_equal(kernels.walsh_hadamard(x), theirs * x.dtype.type(2.0 ** (-power / 2)))
+
+
+# A copy, the least that a pass over memory costs: how far its `copies` are from 1 is the noise
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("d", SIZES)
+def test_copy(timed: Any, kernels: Kernels, normals: Callable[..., Any], d: int, dtype: str) -> None:
+    x = normals(d, dtype)
+    target = kernels.xp.empty_like(x)
+    timed(lambda: kernels.xp.copyto(target, x), x, group="copy", name="copyto")
