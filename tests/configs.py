@@ -25,19 +25,16 @@ LARGEST = 33
 
 @functools.cache
 def config(name: str, d: int = D, b: int = B) -> dict[str, Any]:
-    """The frozen config of a sketch at d and b."""
     overrides = [f"sketch={name}", f"d={d}", f"b={b}", "kernels=numpy"]
     return composition.frozen(composition.compose(overrides)).config
 
 
 @functools.cache
 def family(name: str, d: int = D, b: int = B) -> Family:
-    """The sketch family of a config."""
     return execution.family_of(config(name, d, b))
 
 
 def known(name: str) -> Known:
-    """The theory of a config."""
     return Known(**instantiate(config(name)["sketch"]["theory"], _convert_="all"))
 
 

@@ -102,13 +102,11 @@ GPU = pytest.param("cupy", marks=[pytest.mark.gpu, pytest.mark.skipif(_MISSING i
 
 @pytest.fixture(scope="session", params=["numpy", "numba", GPU])
 def kernels(request: pytest.FixtureRequest) -> Kernels:
-    """Every backend."""
     return backends.load(request.param)
 
 
 @pytest.fixture(scope="session", params=["numba", GPU])
 def compiled(request: pytest.FixtureRequest) -> Kernels:
-    """Every backend but the reference."""
     return backends.load(request.param)
 
 

@@ -28,12 +28,10 @@ TIGHT = [AMS(16, 4), SparseEmbedding(16, 4), CountSketch(16, 16), SubsampledHada
 
 
 def planned(study: str) -> dict[str, Run]:
-    """A study's runs at the quick scale."""
     return whole_plan("quick").runs[study]
 
 
 def quick(study: str) -> list[int]:
-    """Their trial counts."""
     return [run.config["task"]["trials"] for run in planned(study).values()]
 
 

@@ -36,13 +36,11 @@ print(json.dumps({{
 
 
 def clean(**variables: str) -> dict[str, str]:
-    """The environment without what is held."""
     mine = {*VARIABLES, *THREADS, *WAITING, CHOICE}
     return {**{key: value for key, value in os.environ.items() if key not in mine}, **variables}
 
 
 def asked(before: str = "", **variables: str) -> dict[str, object]:
-    """What libraries say in a new process."""
     command = [sys.executable, "-W", "error::ImportWarning", "-c", ASK.format(before=before)]
     done = subprocess.run(command, env=clean(**variables), capture_output=True, text=True, check=True)
     return dict(json.loads(done.stdout))

@@ -63,7 +63,6 @@ def target(one: Rounds, place: Place, rounds: int = 1) -> Target:
 
 
 def leads(images: Tensor) -> list[float]:
-    """PSNR over that of the mean image."""
     mean = pixels(scene().prior.mean.expand(TRIALS, *scene().data.shape))
     found, guesses = (scene().likenesses(several, slice(None)) for several in (pixels(images[:, VICTIM]), mean))
     return [one.psnr - guess.psnr for one, guess in zip(found, guesses, strict=True)]
@@ -238,7 +237,6 @@ def test_the_closed_form_behind_a_projection() -> None:
 
 
 def test_gradient_matching_needs_no_closed_form() -> None:
-    """Without compression it recovers all images; from a quarter of the entries nearly all."""
     for kind, compression, level in ((Plain, 1, 10), (RandomK, 4, 3)):
         seen = target(watched(kind, compression), "server")
         assert min(leads(ATTACKS.match_gradients(seen, ATTACKS.find_most_likely(seen, seen.of_any_class)))) > level
@@ -328,7 +326,6 @@ def test_rounds_add_up() -> None:
 
 
 def test_priors_of_classes() -> None:
-    """Each image is drawn from the prior of its own class, in any order of the labels."""
     labels, priors = torch.tensor([[3, 1], [0, 3]]), scene().classes
     z = torch.randn(2, 2, 64, generator=torch.Generator().manual_seed(1))
     found = priors.of(labels)(z)
@@ -350,7 +347,6 @@ def test_a_wrong_key_recovers_nothing() -> None:
 
 
 def test_attacks_know_nothing_but_what_is_seen() -> None:
-    """Messages of other images in the same networks: the attacks find those."""
     seen = target(watched(Plain, seen=np.roll(updates(), 1, axis=1)), "server")._replace(
         labels=scene().labels[:, [OBSERVER]]
     )
@@ -397,7 +393,6 @@ SIGNED = sensing(SubsampledHadamard)
 
 
 def messages(make: Callable[..., Compressor]) -> tuple[Compressor, At, Any, Any]:
-    """A compressor at a quarter of the bytes, a round, updates, and the numbers of their messages."""
     compressor = make(layout=LAYOUT, limit=byte_limit(LAYOUT, 4))
     at = At(KERNELS, 3, 0, TRIALS_ROW_ORDER)
     x = np.random.default_rng(1).standard_normal((TRIALS_ROW_ORDER, 1, LAYOUT.d)).astype("float32")

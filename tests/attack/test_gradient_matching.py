@@ -108,7 +108,6 @@ def test_steps_where_the_theorem_says_nothing() -> None:
 
 
 def test_excesses_of_the_derived_constants() -> None:
-    """The bilinear loss keeps them; with a fifth of the constants it does not."""
     matching = attack("bilinear")
     x, y = (matching.evaluate(point) for point in (matching.problem.start, matching.problem.private + 1.0))
     constants = matching.constants([x, y])
@@ -145,7 +144,6 @@ def flat(network: nn.Module) -> torch.Tensor:
 
 
 def test_steps_are_those_of_descent() -> None:
-    """Each client of each network trains by itself; a training takes the same steps on given batches."""
     generator = torch.Generator().manual_seed(0)
     images, labels = torch.rand(2, 3, 2, 6, generator=generator), torch.randint(4, (2, 3, 2), generator=generator)
     local = LocalSteps(DenseNetworks(networks()), STEPS, RATE).gradients(images, labels)

@@ -128,7 +128,6 @@ def test_views_of_one_trial_have_the_same_starts() -> None:
 
 
 def test_the_gradient_of_the_loss() -> None:
-    """Against finite differences in a random direction, at two weight vectors at once."""
     loss = victim().loss(KERNELS)
     assert loss.d == D
     random = np.random.default_rng(1)
@@ -154,7 +153,6 @@ def test_clipping() -> None:
 
 
 def test_the_jacobian() -> None:
-    """Its product with a direction, against finite differences of the gradient."""
     model = network(None)
     image, label = (part[:1] for part in victim().samples)
     J = jacobian(model, image, label)
@@ -205,7 +203,6 @@ def test_the_prior_has_the_moments_of_the_images() -> None:
 @pytest.mark.parametrize("noise", [1.0, 0.1])
 @pytest.mark.parametrize(("likely", "error"), [(LIKELY, 1e-6), (BY_ADAM, 1e-4)])
 def test_a_linear_view_by_closed_form(likely: MostLikely | MostLikelyByAdam, error: float, noise: float) -> None:
-    """Linear regression with a normal prior: x = μ + C Aᵀ (A C Aᵀ + v I)⁻¹ (y - A μ)."""
     truth = torch.from_numpy(IMAGES[0]).flatten()
     observed = MATRIX @ truth + 0.01
     found = likely.run(linear(observed, noise), 3).image.flatten()
@@ -232,7 +229,6 @@ def test_what_is_exact_is_matched_exactly() -> None:
 
 
 def test_starts() -> None:
-    """The first is the mean image, the next is not; who stands still has it."""
     view = linear(MATRIX @ torch.ones(6).double(), 0.0)
     assert torch.equal(LIKELY.stand_still(view, 3).image, PRIOR.mean)
     assert not torch.allclose(LIKELY._start(view, 3, 1).image[0], PRIOR.mean)

@@ -17,7 +17,6 @@ DIRECTION = np.eye(D)[2]
 
 
 def evidence(family: Family, neighbours: Neighbours = "replace_one", sigma: float = 0.0) -> list[Evidence]:
-    """With the canary, and without."""
     training = PrivateSketching(IterativeSketching(family, 1.0), Sampling("full", RECORDS, RECORDS), sigma, bound=1.0)
     both = worlds(DIRECTION, neighbours, clients=2, records=RECORDS, kernels=KERNELS)
     return [
@@ -80,7 +79,6 @@ def test_each_trial_may_have_its_own_record() -> None:
 
 
 def test_the_forest() -> None:
-    """It finds what is there, nothing where nothing is, and is the same for the same seed."""
     random = np.random.default_rng(0)
     labels, truth = random.random(200) < 0.2, random.random(400) < 0.2
     own, noise = random.standard_normal((2, 200, 10)).astype(np.float32)

@@ -56,7 +56,6 @@ def test_the_server_sees_the_gradient_through_the_sketch(family: Family | None) 
 
 
 def test_a_single_step_is_that_of_federated_averaging() -> None:
-    """One epoch in one batch."""
     model, twin = pair(CountSketch(16, 8))
     images, labels = batch(2)
     samples, algorithm = Samples(images, labels), FedAvg(RATE, batch=5, participation=1.0)
@@ -72,7 +71,6 @@ def test_a_single_step_is_that_of_federated_averaging() -> None:
     ("family", "option"), [(None, "I"), (SubsampledCosine(16, 16), "I"), (SubsampledCosine(16, 16), "II")]
 )
 def test_a_client_finds_the_other_gradient_where_nothing_is_hidden(family: Family | None, option: str) -> None:
-    """Plainly, or where S is invertible: the control of what it can't find otherwise."""
     model, twin = pair(family)
     old = broadcast(model, 1, load("numpy"))
     receive(twin, old, load("numpy"))
@@ -166,7 +164,6 @@ def test_what_attackers_of_plain_training_collect() -> None:
 
 
 def test_nothing_is_hidden_from_the_client_of_plain_training() -> None:
-    """Its estimates of the victim's steps are what the server sees."""
     observations = run(blind=False)
     server, client = (torch.stack(observations[name].cases[name]) for name in ("plain server", "plain client"))
     torch.testing.assert_close(client, server, rtol=1e-2, atol=1e-6)

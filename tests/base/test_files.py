@@ -152,7 +152,6 @@ def test_a_file_is_asked_for_before_the_work(tmp_path: Path, name: str, words: s
 
 
 def test_what_asking_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing but the folder, also on a full disk; a file of ours may be written anew."""
     place = tmp_path / "deep" / "x"
     check_writable(place, whole)
     assert list(place.parent.iterdir()) == []

@@ -28,7 +28,6 @@ Variant = Literal["plain", "averaged"]
 
 
 def made(hint: Any, value: Any) -> Any:
-    """The value, as a field `x` with this hint holds it."""
     return make_dataclass("Made", [("x", hint)], bases=(Checked,), frozen=True)(value).x
 
 
@@ -162,7 +161,6 @@ def test_not_finite(hint: Any, value: float) -> None:
     value=st.integers(-12, 12),
 )
 def test_a_range(low: int, width: int, open_low: bool, open_high: bool, value: int) -> None:
-    """What a range says in words is what it accepts."""
     limit = Range(low, low + width, open_low, open_high)
     signs = {">": value > low, ">=": value >= low}, {"<": value < low + width, "<=": value <= low + width}
     (first, _), (last, _) = (part.split(" ") for part in str(limit).split(" and "))
@@ -171,8 +169,6 @@ def test_a_range(low: int, width: int, open_low: bool, open_high: bool, value: i
 
 @dataclass(frozen=True)
 class Descent(Checked):
-    """An example with a rule of its own."""
-
     rounds: Count
     rate: Positive = 0.1
     variant: Variant = "plain"
@@ -185,8 +181,6 @@ class Descent(Checked):
 
 @dataclass(frozen=True)
 class Quoted(Checked):
-    """Types may be written as text."""
-
     rounds: "Count"
     names: "list[Variant]"
 

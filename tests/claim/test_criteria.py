@@ -45,7 +45,6 @@ def test_equality(value: float, margin: float, expected: str) -> None:
 
 
 def test_equality_of_what_never_varies() -> None:
-    """Rounding is no difference; anything more is."""
     still = {"sd": 0.0, "skewness": 0.0, "trials": 10, "exact": 0.0}
     assert verdict("equality", {"mean": 1e-12, **still}) == "holds"
     assert verdict("equality", {"mean": 1e-6, **still}) == "fails"
@@ -168,7 +167,6 @@ def test_growth_of_nothing() -> None:
 
 @pytest.mark.parametrize("criterion", ["equality", "upper_bound"])
 def test_a_single_trial_decides_nothing(criterion: str) -> None:
-    """It has no spread, and its table perhaps no such column."""
     row = {"mean": 0.0, "trials": 1, "exact": 1.0, "bound": 1.0}
     assert verdict(criterion, row) == "inconclusive"
 
@@ -260,7 +258,6 @@ def test_growth_along_amounts() -> None:
 
 
 def test_growth_over_the_compression_at_two_sizes() -> None:
-    """b follows d and the compression together; every d should be one comparison."""
     rows = leads(1.0) + [{**row, "d": 80, "b": 2 * row["b"]} for row in leads(1.0)]
     found = compare("growth", *rows, over="compression")
     assert [c.case for c in found] == ["d=40", "d=80"]

@@ -22,13 +22,11 @@ ROOT = Path(__file__).parents[2]
 
 
 def table(**means: float) -> pd.DataFrame:
-    """One row of `q` for each method, and one of another quantity."""
     measured = writing.table(**means)
     return pd.concat([measured, measured.assign(quantity="other", mean=7.0)], ignore_index=True)
 
 
 def write(folder: Path, **changes: Any) -> list[Path]:
-    """The one claim of a folder."""
     predicted = {"default": "holds", "control/bad": "fails"}
     writing.claim(folder, "X1", "one", **{"role": "printed", "predicted": predicted, **changes})
     return [folder / "X1.yaml"]
@@ -121,7 +119,6 @@ def test_a_study_that_did_not_run(tmp_path: Path) -> None:
 
 
 def test_an_old_table_without_what_a_claim_asks_for(tmp_path: Path) -> None:
-    """It says what is missing, and what it would take to make it."""
     claims = read_claims(write(tmp_path))
     old = table(good=1.0).replace({"quantity": {"q": "another"}})
     with pytest.raises(ClaimError, match="finds nothing to judge"):
@@ -174,7 +171,6 @@ def test_half_the_studies_are_not_enough(tmp_path: Path) -> None:
 
 
 def judged(folder: Path, tables: dict[str, pd.DataFrame], **changes: Any) -> dict[str, Any]:
-    """The verdict on `good`."""
     verdicts, _ = evaluate(read_claims(write(folder, methods=["good"], **changes)), tables, "quick")
     (row,) = verdicts.to_dict("records")
     return row
@@ -242,7 +238,6 @@ def test_a_near_miss_that_can_not_be(tmp_path: Path) -> None:
 
 
 def test_a_near_miss_in_another_study(tmp_path: Path) -> None:
-    """Without that study the claim is not judged."""
     near = {"studies": ["two"]}
     assert judged(tmp_path, {"one": table(good=1.0), "two": table(good=2.0)}, near_miss=near)["verdict"] == "holds"
     assert judged(tmp_path, {"one": table(good=1.0)}, near_miss=near)["verdict"] == "not run"
@@ -256,7 +251,6 @@ def test_a_control_changes_no_failure(tmp_path: Path, control: float) -> None:
 
 @pytest.mark.parametrize(("mean", "verdict"), [(1.0, "holds"), (3.0, "does not transfer")])
 def test_what_fails_on_a_stand_in_does_not_transfer(tmp_path: Path, mean: float, verdict: str) -> None:
-    """At the scales that are named; what holds there holds."""
     tables = {"one": table(good=mean, zero=2.0)}
     row = judged(tmp_path, tables, negative_control={"method": "zero"}, stand_ins=["smoke", "quick"])
     assert row["verdict"] == verdict
@@ -272,7 +266,6 @@ def test_a_reason_is_no_control(tmp_path: Path) -> None:
 
 
 def test_a_control_in_another_study(tmp_path: Path) -> None:
-    """Without that study the claim is not judged."""
     control = {"studies": ["two"]}
     row = judged(tmp_path, {"one": table(good=1.0), "two": table(good=2.0)}, negative_control=control)
     assert (row["verdict"], row["negative_control"], row["study"]) == ("holds", "two", "one")
@@ -350,7 +343,6 @@ def test_the_tightness_of_a_verdict_is_the_least_of_its_comparisons(tmp_path: Pa
 def test_the_check_fails_where_a_contract_is_broken(
     tmp_path: Path, role: str, value: float, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`evaluate` writes the pages and goes on; `check` says no. Another prediction is no failure."""
     write(tmp_path, role=role)
     results = tmp_path / "one.csv"
     table(good=value).to_csv(results, index=False)
@@ -414,7 +406,6 @@ def test_nothing_is_predicted_of_ones_own_methods(
 
 
 def test_ones_own_method_that_breaks_the_contract(tmp_path: Path) -> None:
-    """One line for its contract, and one for all that is void."""
     for name, study, role in (("C1", "contract", "contract"), ("X1", "one", "printed"), ("X2", "one", "ours")):
         writing.claim(tmp_path, name, study, role)
     claims = read_claims(sorted(tmp_path.glob("*.yaml")))
@@ -437,7 +428,6 @@ def test_claims_that_find_nothing_of_ones_own_are_left_out(tmp_path: Path) -> No
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
-    """The exit code and the output of a command."""
     code: Any = 0
     try:
         main([*arguments])

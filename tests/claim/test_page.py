@@ -61,7 +61,6 @@ def row(claim: str, verdict: str, label: str = "A", **changes: Any) -> dict[str,
 
 
 def rendered(*rows: dict[str, Any], **facts: Any) -> str:
-    """The page; X1 and X2 are claims."""
     claims = [CLAIM, replace(CLAIM, id="X2", reason="")]
     return page.render(claims, pd.DataFrame(rows), {**FACTS, **facts}, LEVELS)
 
@@ -99,7 +98,6 @@ def test_markdown_tables_escape_what_separates_cells() -> None:
 
 
 def cells(markdown: str, start: str) -> list[list[str]]:
-    """The rows of the first table after a heading."""
     lines = markdown[markdown.index(f"## {start}") :].splitlines()
     first = next(number for number, line in enumerate(lines) if line.startswith("| ---"))
     rest = lines[first + 1 :]
@@ -107,7 +105,6 @@ def cells(markdown: str, start: str) -> list[list[str]]:
 
 
 def test_the_page_starts_with_whether_the_paper_is_right() -> None:
-    """Only what the papers say is counted, by paper and role."""
     markdown = rendered(
         row("X1", "holds"),
         row("X1", "vacuous", "B"),
@@ -151,7 +148,6 @@ def test_and_with_what_was_predicted() -> None:
 
 
 def test_claims_without_a_negative_control_are_listed() -> None:
-    """All of a claim, or the methods of it that have none and may hold."""
     claims = [CLAIM, replace(CLAIM, id="X2", controls={"b": NegativeControl(method="zero")})]
     rows = [row("X1", "holds"), row("X2", "holds"), row("X2", "holds", "B"), row("X2", "fails", "C")]
     markdown = page.render(claims, pd.DataFrame(rows), FACTS, LEVELS)

@@ -25,7 +25,6 @@ def read(study: str) -> pd.DataFrame:
 
 
 def reported(claims: list[Claim], **replaced: pd.DataFrame) -> pd.DataFrame:
-    """The verdicts on these claims from the published tables, some of them replaced."""
     studies = {study for claim in claims for study in claim.studies}
     present = {path.stem for path in (published() / "tables").glob("*.csv")}
     tables: Mapping[str, pd.DataFrame] = {study: read(study) for study in studies & present} | replaced
@@ -51,7 +50,6 @@ def test_nothing_whose_control_passes_holds(verdicts: pd.DataFrame) -> None:
 
 
 def test_few_say_nothing(verdicts: pd.DataFrame) -> None:
-    """At the quick scale at most a tenth of what is said of the papers is vacuous."""
     said = verdicts[verdicts["role"].isin(["printed", "corrected"]) & (verdicts["verdict"] != "not run")]
     assert (said["verdict"] == "vacuous").mean() <= 0.1
 

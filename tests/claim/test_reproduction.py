@@ -128,7 +128,6 @@ def test_each_rule_decides_a_case(rule: str, broken: str) -> None:
 
 
 def test_rows_on_one_side_only() -> None:
-    """They differ where the claim was run; where it was not, they are counted apart."""
     idle = {"verdict": "not run", "method": "", "label": "", "trials": math.nan}
     both = table({}, {"method": "b", "label": "B"})
     assert words(table({}), both) == words(both, table({})) == ["reproduced", "differs"]
@@ -143,7 +142,6 @@ def test_rows_on_one_side_only() -> None:
 
 
 def test_times_are_left_out() -> None:
-    """Also where an older table has the claim, and no column `predicted`."""
     old = table({}, {"claim": "X2"}).drop(columns="predicted")
     assert words(old, table({}, {**FAILS, "claim": "X2", "predicted": "any"})) == ["reproduced"]
 

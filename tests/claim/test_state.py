@@ -38,7 +38,6 @@ def sealed(folder: Path, study: str, commit: str, **means: float) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Three tables, of three commits, and claims on them; `bad` breaks the contract."""
     claim(tmp_path, "C1", "contract", "contract")
     controls = {"default": {"method": "control/off", "studies": ["controls"]}}
     claim(tmp_path, "S1", "moments", negative_control=controls)
@@ -50,7 +49,6 @@ def folder(tmp_path: Path) -> Path:
 
 
 def judged(folder: Path, older: dict[str, dict[str, list[str]]]) -> pd.DataFrame:
-    """What `step claims` writes, by claim and method."""
     facts = {"scale": "quick", "kernels": "numba", "seed": 0, "kinds": KINDS, "skipped": [], "older": older}
     main(
         [
@@ -72,7 +70,6 @@ def checked(folder: Path, capsys: pytest.CaptureFixture[str], *options: str) -> 
 
 
 def test_the_commits_behind_a_verdict(folder: Path) -> None:
-    """Those of its own rows and of its negative control's, where tables have an origin; no verdict shows them."""
     first, second = read_claims([folder / "C1.yaml", folder / "S1.yaml"])
     assert commits_behind(first, "good", folder / "tables") == {"111111111111"}
     assert commits_behind(second, "good", folder / "tables") == {"222222222222", "333333333333", "444444444444"}
@@ -131,7 +128,6 @@ def test_the_check_counts_what_is_not_current(folder: Path, capsys: pytest.Captu
 
 
 def test_what_an_older_table_does_not_have_is_not_run(folder: Path) -> None:
-    """A column, a criterion's or one to select by, or rows; of a table of this code that is an error."""
     without = {
         "where": ("has no column d", {"where": {"quantity": "q", "d": 8}}),
         "hits": ("they have no hits", {"criterion": "audit"}),

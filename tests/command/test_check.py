@@ -26,7 +26,6 @@ def written(folder: Path, name: str, *rows: dict[str, object]) -> str:
 
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[str, str]:
-    """X1 differs, X2 is weaker, X3 breaks a contract, as before; X4 is of older code."""
     broken: dict[str, object] = {**FAILS, "claim": "X3", "role": "contract"}
     old = written(tmp_path, "old", {}, {"claim": "X2"}, broken, {"claim": "X4"})
     weaker: dict[str, object] = {"claim": "X2", "verdict": "inconclusive", "high": 2.5}
@@ -116,7 +115,6 @@ def git(root: Path, *command: str) -> None:
 
 
 def reports(root: Path, *rows: dict[str, object], made_of: str = "1") -> str:
-    """Verdicts with their page, and one table."""
     (root / "tables").mkdir(exist_ok=True)
     (root / "claims.md").write_text("page\n")
     path = written(root, "claims", *rows)

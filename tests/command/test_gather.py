@@ -45,7 +45,6 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def gathered(folder: Path, *more: str, code: int = 0) -> list[str]:
-    """What was said, without the folder's name."""
     ends = pytest.raises(SystemExit, match=r"^sketchbench: error: ") if code else nullcontext()
     said = io.StringIO()
     with redirect_stdout(said), ends:
@@ -87,7 +86,6 @@ def change(path: Path, **changes: Any) -> None:
 
 
 def test_what_is_refused(elsewhere: Path) -> None:
-    """Each with its reason, and the rest is taken."""
     results = elsewhere / "results" / "paper"
     trials = sorted((results / "federated_cifar10").rglob("trial*.parquet"))
     norms = sorted((results / "norms").rglob("*.parquet"))

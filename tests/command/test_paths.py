@@ -172,7 +172,6 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_bad_input(tmp_path: Path) -> None:
-    """As a process ends; tests/refusal has many more, in this one."""
     path = tmp_path / "one.parquet"
     done = command("run", "--result", str(path), *SMALL, "b=0")
     assert done.returncode != 0

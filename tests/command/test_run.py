@@ -27,7 +27,6 @@ SMALL = ["kernels=numpy", "d=12", "task.trials=3", "task.pairs=[flat]"]
 
 
 def test_the_config(capsys: pytest.CaptureFixture[str]) -> None:
-    """Is printed, and nothing is run."""
     main(["run", "--cfg", "job", *SMALL, "sketch=ams", "b=4"])
     out, err = capsys.readouterr()
     config = yaml.safe_load(out)
@@ -100,7 +99,6 @@ def called(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
 
 def test_the_workflow_has_the_python_that_asks_for_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Also where its environment is not activated, so that PATH has another Python, or none."""
     calls: list[dict[str, Any]] = []
     monkeypatch.setattr(subprocess, "call", lambda _, **options: calls.append(options) or 0)
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -139,7 +137,6 @@ def test_a_folder_is_the_reader_s(called: list[list[str]], tmp_path: Path, monke
 
 
 def parsed(*arguments: str) -> dict[str, Any]:
-    """The options that were given."""
     params = command.make_context("plan", list(arguments)).params
     return {name: value for name, value in params.items() if value not in (None, False)}
 

@@ -19,7 +19,6 @@ from sketchbench.run.config.composition import METHODS
 def test_a_new_sketch_and_a_new_recovery(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Both pass the check; the sketch has the moments that its file claims, and the recovery recovers."""
     monkeypatch.chdir(tmp_path)
     main(["new", "sketch", "new_family"])
     main(["new", "recovery", "new_recovery"])
@@ -67,7 +66,6 @@ def test_a_task_is_of_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_page_on_tasks_shows_these_files(tmp_path: Path) -> None:
-    """But for imports and comments."""
     module, *configs = new.write("task", "lengths", tmp_path)
     page = (Path(__file__).parents[2] / "docs" / "howto" / "task.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)

@@ -50,7 +50,6 @@ def python(installed: Path, folder: Path, *arguments: str) -> "subprocess.Comple
 
 
 def program(installed: Path, folder: Path, *arguments: str) -> str:
-    """What the program prints, which ends well."""
     done = python(installed, folder, "-m", "sketchbench", *arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -97,7 +96,6 @@ print(CodeDigest()(modules), len(files), {path.parts[path.parts.index("sketchben
 
 
 def test_the_published_verdicts(installed: Path, tmp_path: Path) -> None:
-    """At both scales, with the tables behind them, from any folder."""
     shown = program(installed, tmp_path, "show", "S2", "srht")
     assert re.search(r"^quick +SRHT +\w+; predicted", shown, re.MULTILINE)
     assert re.search(r"^paper +SRHT +\w+[\w, ]*; predicted", shown, re.MULTILINE)

@@ -45,7 +45,6 @@ MakeView = Callable[[Victim], View]
 
 
 def exact(view: str) -> View:
-    """A view without noise."""
     return seen(view, victim(), **({"epsilon": None} if view in NOISY else {}))
 
 
@@ -72,7 +71,6 @@ def test_noise_is_as_large_as_the_view_says(view: str) -> None:
 
 @EACH_VIEW
 def test_gradients_of_the_objective(view: str) -> None:
-    """Against finite differences, by the image and by the label."""
     shown = seen(view, victim())
     random = torch.Generator().manual_seed(2)
     image = torch.rand(1, *SHAPE, generator=random, dtype=torch.float64)
@@ -189,7 +187,6 @@ def of_iterative_sketching(of: Victim) -> View:
 
 
 def with_the_image(of: Victim) -> View:
-    """It sends a thumbnail along."""
     view = of_iterative_sketching(of)
     pixels = of.samples.images[:1].flatten()
     observed = torch.cat([view.observed, pixels])

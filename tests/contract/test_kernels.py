@@ -30,7 +30,6 @@ small = st.integers(1, 4)
 
 
 def draw_sparse(seed: int, T: int, s: int, d: int, b: int) -> tuple[Any, Any, Any]:
-    """Buckets that repeat, signs that drop entries, and the dense stack of the two."""
     rng = np.random.default_rng(seed)
     buckets = rng.integers(0, b, (T, s, d), dtype=np.int32)
     signs = rng.integers(-1, 2, (T, s, d), dtype=np.int8)
@@ -124,7 +123,6 @@ def test_the_first_row_of_integers(kernels: Kernels) -> None:
 
 
 def test_long_draws_equal_the_reference(compiled: Kernels, reference: Kernels) -> None:
-    """Long enough to be shared out among threads, in the middle of a counter."""
     count = 2**15 + 7
     words = compiled.to_numpy(compiled.random_words(9, 2, 3, 2, count))
     np.testing.assert_array_equal(words, reference.random_words(9, 2, 3, 2, count))
@@ -150,7 +148,6 @@ def test_rows_equal_the_reference(
 
 
 def test_operator_does_not_depend_on_its_neighbours(kernels: Kernels) -> None:
-    """Operator t is the same alone, counted from 0 or from `first`, and cut to fewer entries."""
     stack = kernels.to_numpy(kernels.random_words(9, 2, 0, 6, 50))
     for t in range(6):
         alone = kernels.to_numpy(kernels.random_words(9, 2, t, 1, 33))
@@ -274,7 +271,6 @@ def test_sparse_equals_dense(kernels: Kernels, dtype: Any, seed: int, T: int, N:
 @DTYPES
 @pytest.mark.parametrize("d", [40, 2**17])
 def test_projecting_is_scattering_and_gathering(kernels: Kernels, dtype: Any, d: int) -> None:
-    """In one pass, or, where a vector is long, in partial sums."""
     buckets, signs, _ = draw_sparse(3, 2, 2, d, 12)
     matrix = prepare(kernels, buckets, signs, 12)
     for first in (1, 2):
@@ -395,7 +391,6 @@ def test_largest_of_many(compiled: Kernels, reference: Kernels, dtype: Any, kind
 
 
 def test_largest_after_a_wrong_guess(monkeypatch: pytest.MonkeyPatch, reference: Kernels) -> None:
-    """Where too few entries reach what was guessed from a sample, all are looked at."""
     x = np.random.default_rng(4).standard_normal((3, 30_000))
 
     def guess(bits: Any, magnitude: Any, wanted: int, least: Any, work: int) -> None:
@@ -449,7 +444,6 @@ def test_arithmetic_equals_the_reference(
 @DTYPES
 @given(st.integers(0, 2**32), st.integers(0, 4), st.integers(1, 60), st.floats(0, 1), st.floats(0, 1))
 def test_move_shared(kernels: Kernels, dtype: Any, seed: int, N: int, d: int, first: float, second: float) -> None:
-    """The sum stays as it is, and no place has two entries other than 0."""
     rng = np.random.default_rng(seed)
     at, others = (
         np.argsort(rng.random((N, d)), axis=1)[:, : round(share * d)].astype(np.int32) for share in (first, second)
@@ -502,7 +496,6 @@ def test_walsh_hadamard_equals_scipy(kernels: Kernels, dtype: Any, n: int) -> No
 def test_walsh_hadamard_of_every_size(
     compiled: Kernels, reference: Kernels, dtype: Any, shape: tuple[int, ...]
 ) -> None:
-    """Sizes on both sides of every block and panel."""
     x = np.random.default_rng(1).standard_normal(shape).astype(dtype)
     result = compiled.to_numpy(compiled.walsh_hadamard(compiled.asarray(x.copy())))
     assert result.shape == shape
@@ -514,7 +507,6 @@ def test_walsh_hadamard_of_every_size(
 @pytest.mark.parametrize("n", [1, 4, 32, 64, 128, 2**11, 2**15, 2**17])
 @pytest.mark.parametrize("short", [False, True])
 def test_walsh_hadamard_bit_for_bit(monkeypatch: pytest.MonkeyPatch, dtype: Any, n: int, short: bool) -> None:
-    """However its stages are grouped; with short blocks, in several passes."""
     ours, reference = backends.load("numba"), backends.load("numpy")
     if short:
         shorten(monkeypatch)

@@ -40,13 +40,11 @@ Vectors = NDArray[np.float64]
 
 @functools.cache
 def config(name: str) -> dict[str, Any]:
-    """The frozen config of a recovery."""
     overrides = ["task=reconstruction", f"recovery={name}", f"d={D}", f"b={B}", "kernels=numpy"]
     return composition.frozen(composition.compose(overrides)).config
 
 
 def make(name: str) -> Make:
-    """What a config gives, which still wants k."""
     return functools.partial(instantiate, config(name)["recovery"]["algorithm"])
 
 
@@ -57,7 +55,6 @@ def family(name: str) -> Family:
 
 
 def sensed(sensing: Family, kernels: Kernels, x: Vectors, dtype: Any = np.float64) -> tuple[Sketch, Array]:
-    """An operator, and what it makes of the signals."""
     sketch = sensing.draw(KEY, kernels=kernels)
     return sketch, sketch.sketch(kernels.asarray(x.astype(dtype)))
 
@@ -75,7 +72,6 @@ def kept(v: Vectors, k: int) -> Vectors:
 
 
 def check_shapes(method: Make, sensing: Family, kernels: Kernels) -> None:
-    """Shapes and dtypes of all that comes back, and at most k nonzeros."""
     for shape, dtype in itertools.product(((), (4,), (2, 3), (0,), (2, 0)), ("float32", "float64")):
         x = draw_sparse(D, K, int(np.prod(shape)), 1, noise=NOISE).reshape(*shape, D)
         found = method(k=K).recover(*sensed(sensing, kernels, x, dtype))
@@ -188,7 +184,6 @@ def test_trace(kernels: Kernels, name: str) -> None:
 
 @EVERY
 def test_sparse_signals_are_recovered_and_decoding_equals_its_formula(kernels: Kernels, name: str) -> None:
-    """The first by what iterates, the second by what does not."""
     check = check_recovers if isinstance(make(name)(k=K), Iterative) else check_formula
     check(make(name), family(name), kernels)
 
@@ -268,7 +263,6 @@ def test_zero(kernels: Kernels, name: str) -> None:
 
 @EVERY
 def test_sign(kernels: Kernels, name: str) -> None:
-    """The opposite measurements give the opposite signal, bit for bit."""
     sketch, y = sensed(family(name), kernels, draw_sparse(D, K, 4, 9, noise=NOISE))
     one, other = (make(name)(k=K).recover(sketch, side) for side in (y, -y))
     np.testing.assert_array_equal(kernels.to_numpy(one.x), -kernels.to_numpy(other.x))
@@ -376,7 +370,6 @@ def test_padded_domain(kernels: Kernels, name: str) -> None:
 
 @EVERY_SKETCH
 def test_memory_of_its_own_changes_nothing(kernels: Kernels, name: str) -> None:
-    """Shapes and dtypes that grow, shrink and come back, up and down in turns."""
     sketch = sketch_family(name).draw(KEY, kernels=kernels)
     working = sketch.with_workspace()
     rng = np.random.default_rng(2)

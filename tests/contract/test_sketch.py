@@ -38,7 +38,6 @@ def normal(kernels: Kernels, *shape: int, dtype: Any = np.float64, seed: int = 0
 
 
 def length(sketch: Sketch | Family, side: str) -> int:
-    """Of the vectors that go in."""
     return sketch.d if side == "sketch" else sketch.b
 
 
@@ -157,7 +156,6 @@ def test_dtypes_agree(kernels: Kernels, name: str, side: str) -> None:
 @EACH_OPERATOR
 @SIDES
 def test_argument_is_left_alone(kernels: Kernels, name: str, side: str) -> None:
-    """Neither the argument nor the operator changes, and the result shares no memory with it."""
     sketch = family(name).draw(KEY, kernels=kernels)
     x = normal(kernels, 2, length(sketch, side))
     before = kernels.to_numpy(x).copy()

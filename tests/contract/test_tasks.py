@@ -151,7 +151,6 @@ WRONG: dict[Any, list[Any]] = {
 
 
 def _kind(hint: Any) -> Any:
-    """What a field's type is of: int of Annotated[int, ...], list of list[str]."""
     while get_origin(hint) is Annotated:
         hint = get_args(hint)[0]
     return get_origin(hint) or hint
@@ -199,7 +198,6 @@ def test_every_task_has_a_study() -> None:
 
 
 def test_the_contract_covers_every_task_class() -> None:
-    """No task is left without a config."""
     import sketchbench.task
 
     files = {path.stem for path in Path(str(sketchbench.task.__file__)).parent.glob("*.py")}

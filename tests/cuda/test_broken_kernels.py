@@ -117,7 +117,6 @@ RIGHT = (
 
 @functools.cache
 def small_kernels() -> Module:
-    """The kernels of both lists, compiled at once."""
     bodies = [body for body, _, _ in BROKEN.values()] + list(RIGHT)
     text = "\n".join(
         f"__global__ void kernel{i}(const float* x, float* y, u32* c, i64 n) {{ {body} }}"
@@ -275,7 +274,6 @@ def empty(size: int, dtype: Any) -> Argument:
 
 
 def launch_own(module: Module, name: str) -> None:
-    """A launch of one of the project's kernels, whose arguments are right."""
     f4, i4, u4, i8, u8 = np.float32, np.int32, np.uint32, np.int64, np.uint64
     key, ascending = np.uint64(7), Argument(np.arange(40, dtype=i4) // 2 * 2)
     ascending.array[-1] = 99

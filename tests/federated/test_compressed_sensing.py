@@ -68,7 +68,6 @@ def test_one_sketch_of_the_mean_is_the_mean_of_all_sketches(monkeypatch: Any) ->
 
 @pytest.mark.parametrize("momentum", [0.0, 0.5])
 def test_it_goes_on_from_any_state(objective: Any, momentum: float) -> None:
-    """Bit for bit, with noise and momentum in everything."""
     algorithm = CompressedSensingSGD(FIHT(6), RATE, 0.3, momentum=momentum)
     whole = run(objective, algorithm, HADAMARD)
     for t in (0, 3, 6):
@@ -129,7 +128,6 @@ def test_feedback(objective: Any) -> None:
 
 
 def test_momentum(objective: Any) -> None:
-    """The second step comes from the second mean plus half of the first."""
     plain = CompressedSensingSGD(Desketch(D), RATE)
     heavy = CompressedSensingSGD(Desketch(D), RATE, momentum=0.5)
     first, second = (run(objective, a, Identity(D, D), rounds=2) for a in (plain, heavy))
@@ -139,7 +137,6 @@ def test_momentum(objective: Any) -> None:
 
 
 def test_bytes_are_those_of_the_messages(objective: Any) -> None:
-    """Up, b float64 numbers; down, the nonzeros of a step with their places, or all of it if shorter."""
     states = run(objective, CompressedSensingSGD(FIHT(6), RATE), HADAMARD)
     assert [at.bytes_up for at in states] == [8 * B * t for t in range(7)]
     assert [at.bytes_down for at in states] == [6 * 12 * t for t in range(7)]
@@ -148,7 +145,6 @@ def test_bytes_are_those_of_the_messages(objective: Any) -> None:
 
 
 def test_algorithms_meet_the_same_noise(objective: Any) -> None:
-    """In the first round, where they have the same weights."""
     first, second = (
         run(objective, algorithm, family, rounds=1)[1].sent
         for algorithm, family in (

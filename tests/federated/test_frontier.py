@@ -84,7 +84,6 @@ def test_batches(kind: Any) -> None:
 
 
 def test_plain_training_is_gradient_descent() -> None:
-    """A round by hand: the mean of the clients' gradients, times the rate of the trial."""
     rates = np.float32([0.1, 0.2, 0.4])
     everyone = Gradients(Sampling("full", 287, 287))
     (full,) = train(clients(), everyone, [arm(rate=rates)], 3, rounds=1)
@@ -131,7 +130,6 @@ def test_a_federation_has_trials() -> None:
 
 
 def test_arms_side_by_side_are_trained_as_alone() -> None:
-    """So that batches and noise don't depend on what else is compared."""
     private = Gradients(poisson(), 1.0)
     several = [arm(sigma=0.1), arm(TopK, 200, sigma=0.1), arm(RandomK, 200, rate=0.1, sigma=0.1)]
     together = train(clients(), private, several, 3, rounds=3)
@@ -154,7 +152,6 @@ def test_the_compressor_is_used(sigma: float) -> None:
 def test_the_mean_gradient_is_compressed_where_that_is_the_same(
     make: Any, sigma: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Clipped, with noise, and for batches of different sizes."""
     gradients = Gradients(poisson(), 0.5)
     (merged,) = train(clients(), gradients, [arm(make, sigma=sigma)], 3, rounds=4)
     monkeypatch.setattr(Compressor, "linear", False)
@@ -166,7 +163,6 @@ def test_the_mean_gradient_is_compressed_where_that_is_the_same(
 
 
 def test_memory_is_carried_on() -> None:
-    """What was not sent in one round changes what is sent in the next."""
     for rounds, same in ((1, True), (2, False)):
         (without,) = train(clients(), FIXED, [arm(Forgetful, 60)], 3, rounds=rounds)
         (carried,) = train(clients(), FIXED, [arm(TopK, 60)], 3, rounds=rounds)
@@ -174,8 +170,6 @@ def test_memory_is_carried_on() -> None:
 
 
 class Forgetful(TopK):
-    """Without feedback."""
-
     feedback = "none"
 
 
@@ -197,7 +191,6 @@ def test_every_client_adds_all_of_its_noise() -> None:
 
 
 def test_clipping_bounds_a_client() -> None:
-    """One record's worth of gradient, 1/16 of the clip, for each record of a batch of at most 40."""
     private = Gradients(poisson(), 0.05)
     (trained,) = train(clients(), private, [arm(rate=1.0)], 3, rounds=1)
     assert np.linalg.norm(change(trained), axis=1).max() <= 0.05 * 40 / 16
@@ -218,16 +211,12 @@ def test_divergence_stays_with_its_trial(make: Any, rate: float) -> None:
 
 @dataclass(frozen=True)
 class Boastful(Plain):
-    """Sends all, whatever it may."""
-
     def check(self) -> None:
         """Takes every limit."""
 
 
 @dataclass(frozen=True)
 class Blind(Plain):
-    """Lets no layer see anything."""
-
     def projections(self, at: At) -> list[Array | None]:
         return [np.zeros((at.trials, 64, 64), np.float32), None, None, None]
 

@@ -20,7 +20,6 @@ def objective() -> Quadratic:
 
 
 def transcribed(objective: Objective, family: Any, trial: int, trials: int, rounds: int, K: int) -> Any:
-    """The weights of one trial after so many rounds, with dense matrices and loops."""
     w = objective.start.copy()
     for t in range(rounds):
         R = family.draw(KEY, first=t * trials + trial, kernels="numpy").materialize()
@@ -70,7 +69,6 @@ def test_the_mean_of_local_weights(objective: Quadratic) -> None:
 
 
 def test_fresh_and_fixed_operators(objective: Quadratic) -> None:
-    """A fixed operator keeps the weights in its row space; fresh ones don't."""
     family = CountSketch(12, 4)
     R = family.draw(KEY, kernels="numpy").materialize()
     for fresh, inside in ((False, True), (True, False)):

@@ -25,7 +25,6 @@ SKETCHES = RANDOM.standard_normal((4, NODES, B, D))
 
 
 def test_rounds() -> None:
-    """Every node by itself, with its two links."""
     expected = WEIGHTS.copy()
     for at in PeerToPeer(rounds=3, rate=0.1, mixing=0.2).run(WEIGHTS, FEATURES, LABELS, lambda t: SKETCHES[t]):
         np.testing.assert_allclose(at.weights, expected)

@@ -22,7 +22,6 @@ EXACT = Known(embedding_constant=0.0)
 
 
 def test_quantities_of_gradient_descent() -> None:
-    """Against plain loops."""
     weights, w = [], OBJECTIVE.start
     for _ in range(4):
         weights.append(w)

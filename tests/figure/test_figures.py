@@ -213,7 +213,6 @@ def test_looks_of_compressors() -> None:
 
 
 def test_points_of_the_frontier_stand_at_their_bytes() -> None:
-    """In all three ways to count, in a round and to the target."""
     columns = {"method": "top_k", "label": "Top-K", "compression": 4.0, "case": "iid", "d": 100}
     accuracy = {**columns, "quantity": "accuracy", "mean": 0.9, "sd": 0.01, "skewness": 0.0, "trials": 24}
     accuracy |= {"bytes_up": 40, "bytes_down": 300}

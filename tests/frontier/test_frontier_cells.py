@@ -156,7 +156,6 @@ def test_configs_say_what_trainings_are_of(study: str) -> None:
 
 
 def whole() -> pd.DataFrame:
-    """A frontier with private trainings by both kinds of noise, and clients that are drawn for a round."""
     tables = made_up.tables()
     rows = tables["frontier"]
     summed = rows[(rows["epsilon"] == 1) & (rows["method"] != "top_k")].assign(case="iid, secure aggregation")
@@ -293,7 +292,6 @@ def test_clients_that_were_not_measured() -> None:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A sealed frontier, with times beside it."""
     place = tmp_path / "frontier.csv"
     FRONTIER.to_csv(place, index=False)
     seal.write("frontier", "quick", {}, [place])

@@ -59,7 +59,6 @@ def test_a_new_file_of_a_locked_version_is_no_mistake() -> None:
 
 
 def test_no_setting_of_the_machine_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither folders of wheels nor other indices; the index itself may be another, as a mirror is."""
     seen: dict[str, Any] = {}
 
     def run(command: list[str], **options: Any) -> SimpleNamespace:

@@ -68,7 +68,6 @@ def test_what_has_no_event() -> None:
 
 
 def test_a_run_of_opacus() -> None:
-    """Its ε by our accountants is that of its own, and less noise has more."""
     opacus = pytest.importorskip("opacus", reason="opacus is an extra: pip install 'sketchbench[opacus]'")
     torch.manual_seed(0)
     data = TensorDataset(torch.randn(400, 3), torch.randint(0, 2, (400,)))

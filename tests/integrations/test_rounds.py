@@ -23,7 +23,6 @@ def compressor_of(name: str) -> Compressor:
 
 
 def updates(number: int) -> np.ndarray:
-    """(C, d), with few large entries."""
     return np.random.default_rng(number).standard_normal((CLIENTS, LAYOUT.d)).astype(np.float32) ** 5
 
 
@@ -32,8 +31,6 @@ def nbytes(parts: Parts) -> int:
 
 
 class Messages:
-    """Rounds by messages, each answered by a client that was loaded for it."""
-
     forgets = False
 
     def __init__(self, compressor: Compressor) -> None:
@@ -47,7 +44,6 @@ class Messages:
         return client
 
     def round(self, number: int) -> tuple[np.ndarray, int, int]:
-        """The step, and the bytes that a client sends and receives."""
         compressor = self.compressor
         up, down = 0, KEY if compressor.keyed and (compressor.fresh or not number) else 0
         reply: Parts = {}
@@ -67,8 +63,6 @@ class Messages:
 
 
 class Forgetful(Messages):
-    """Clients begin each round with an empty memory."""
-
     forgets = True
 
 
@@ -78,7 +72,6 @@ def is_close(ours: np.ndarray, theirs: np.ndarray) -> bool:
 
 @pytest.mark.parametrize("name", MESSAGES)
 def test_they_do_what_a_simulated_round_does(name: str) -> None:
-    """To rounding, with the bytes that it states."""
     messages, simulated = Messages(compressor_of(name)), Simulated(compressor_of(name), SEED, CLIENTS)
     for number in range(ROUNDS):
         step, up, down = messages.round(number)
@@ -132,8 +125,6 @@ def test_vectors_alone_have_an_empty_first_phase() -> None:
 
 
 class Hoarder(FetchSGD):
-    """Its server answers within a round from what clients can't know."""
-
     phases: ClassVar[int] = 2
 
 
@@ -169,5 +160,4 @@ def test_what_is_refused() -> None:
 
 @pytest.mark.parametrize("name", MESSAGES)
 def test_who_follows_each_step(name: str) -> None:
-    """PowerSGD's clients alone, which keep the server's Q, and subtract the step from their memory."""
     assert ServerRounds(compressor_of(name), SEED).follows == (name == "power_sgd")

@@ -106,7 +106,6 @@ def on_device(shape: Any, dtype: Any, device: int = 0) -> Any:
 
 
 def check(**changed: Any) -> None:
-    """Launch `sum`, of 3 operators that share 5 entries, with some arguments changed."""
     given = {
         "x": on_device(5, np.float32),
         "stride": 0,
@@ -242,7 +241,6 @@ def run(layer: str, *command: str) -> subprocess.CompletedProcess[str]:
     ("layer", "starts"), [("omp", ["fork", "spawn", "forkserver"]), ("workqueue", ["fork"]), ("tbb", ["fork"])]
 )
 def test_every_layer(layer: str, starts: list[str]) -> None:
-    """Threads at once, and pools after a sketch in the parent, give the same bits."""
     done = run(layer, str(SCRIPT), *starts)
     if "No threading layer could be loaded" in done.stderr:
         pytest.skip(f"Numba's layer {layer} is not installed")

@@ -21,7 +21,6 @@ def numbers(text: str) -> list[int]:
 
 
 def words(i: int, row: int, t: int, stream: int, key: int = KEY) -> list[int]:
-    """The four words of one counter."""
     return [int(word) for word in philox((i, row, t, stream), key)]
 
 
@@ -50,7 +49,6 @@ def test_bit_of_a_sign(kernels: Kernels) -> None:
 
 
 def test_word_of_an_integer(kernels: Kernels) -> None:
-    """Integer i of a row is word i of it, scaled."""
     row, first, stream = 0x85A308D3, 0x13198A2E, 0x03707344
     drawn = kernels.to_numpy(kernels.integer_rows(KEY, stream, first, 2, row, 2, 9, 1000))
     for t in range(2):
@@ -60,7 +58,6 @@ def test_word_of_an_integer(kernels: Kernels) -> None:
 
 
 def test_word_of_a_normal(kernels: Kernels) -> None:
-    """The normal distribution function takes normal i of a row back to its word."""
     row, first, stream = 0x85A308D3, 0x13198A2E, 0x03707344
     normals = kernels.to_numpy(kernels.gaussian_rows(KEY, stream, first, 2, row, 2, 9))
     for t in range(2):

@@ -47,7 +47,6 @@ def test_no_two_share_a_place_in_the_cache() -> None:
 
 
 def sparse(kernels: Kernels, operators: int, s: int, d: int, b: int, vectors: int) -> None:
-    """Every function of sparse matrices."""
     buckets = np.random.default_rng(0).integers(0, b, (operators, s, d), dtype=np.int32)
     matrix = kernels.prepare(buckets, np.ones_like(buckets, dtype=np.int8), b)
     x, y = np.ones((operators, vectors, d)), np.ones((operators, vectors, b))

@@ -15,7 +15,6 @@ RANDOM = np.random.default_rng(5)
 
 
 def write_copies(root: Path, patch: pytest.MonkeyPatch) -> None:
-    """Write all of them; their checksums pass for the official ones."""
     for name in mnist.CHECKSUMS:
         shape = (EACH, 28, 28) if "images" in name else (EACH,)
         head = bytes([0, 0, 8, len(shape)]) + np.array(shape, ">i4").tobytes()

@@ -35,7 +35,6 @@ BRIGHT[2, 0, 1, 0] = 17
 
 
 def dataset(part: str, **given: Any) -> Dataset:
-    """A data set with other images or labels in one part, and other settings."""
     split = Split(given.pop("images", IMAGES), given.pop("labels", LABELS))
     parts = {"train": Split(IMAGES, LABELS), "test": Split(IMAGES, LABELS)} | {part: split}
     return Dataset(**{"label": "some", "classes": 2, "white": 16, **parts, **given})
@@ -98,7 +97,6 @@ def test_wrong_users(users: Any, message: str) -> None:
 
 
 def test_users_are_of_the_data() -> None:
-    """So that what was trained with other users is not taken for it."""
     one, other, none = (dataset("train", users=users) for users in (np.arange(4), np.arange(4) % 2, None))
     assert len({one.digest, other.digest, none.digest}) == 3
 
@@ -110,7 +108,6 @@ def test_test_images_of_another_shape() -> None:
 
 @given(data=st.data())
 def test_one_wrong_value_is_found(data: st.DataObject) -> None:
-    """Wherever it is, and whichever part it is in."""
     part, white = data.draw(st.sampled_from(["train", "test"])), data.draw(st.integers(1, 254))
     images = data.draw(arrays(np.uint8, (5, 1, 3, 2), elements=st.integers(0, white)))
     labels = data.draw(arrays(np.int64, 5, elements=st.integers(0, 3)))
@@ -175,7 +172,6 @@ def test_synthetic_images_follow_from_the_seed() -> None:
     ],
 )
 def test_missing_files(load: Any, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One line: what is missing, where it was looked for, and how to get it; by variable or option."""
     monkeypatch.setenv(VARIABLE, str(tmp_path / "elsewhere"))
     for root, folder in ((None, "elsewhere"), (str(tmp_path / "here"), "here")):
         with pytest.raises(FileNotFoundError, match=message) as caught:
@@ -367,7 +363,6 @@ def test_arrays_with_a_test(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("names", [True, False])
 def test_users_of_a_file(tmp_path: Path, names: bool) -> None:
-    """Of the images that are left for training, and by name or number."""
     numbers = np.arange(10) // 4
     users = np.array(["ann", "bob", "cy"])[numbers] if names else 7 * numbers
     content = {"images": IMAGES_OWN_DATA, "labels": LABELS_OWN_DATA, "users": users}
@@ -463,7 +458,6 @@ def test_wrong_pictures(tmp_path: Path) -> None:
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=6), st.integers(0, 2**64 - 1))
 @examples(15)
 def test_even_clients(sizes: list[int], seed: int) -> None:
-    """As many samples for every client, each of its own."""
     ends = np.cumsum(sizes)
     labels = np.zeros(ends[-1], np.int64)
     parts = np.split(np.arange(ends[-1]), ends[:-1])

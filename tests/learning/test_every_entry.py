@@ -37,14 +37,12 @@ def entries(group: str) -> list[str]:
 
 
 def made(group: str, name: str) -> Any:
-    """The function that an entry makes, and its config."""
     with initialize_config_dir(str(composition.CONF), version_base="1.3"):
         return instantiate(compose(f"{group}/{name}")[group])
 
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A data root with small copies of all data sets."""
     root = tmp_path_factory.mktemp("data")
     with pytest.MonkeyPatch.context() as patch:
         write_copies(root, patch)
@@ -54,7 +52,6 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.mark.parametrize("name", entries("dataset"))
 def test_a_data_set(name: str, root: Path) -> None:
-    """Images and labels as announced, the same at every reading, and parts for every partition."""
     make = made("dataset", name)
     small = SMALL if name.startswith("synthetic") else {}
     data = make(**small)
@@ -147,7 +144,6 @@ class Quiet(SimpleHTTPRequestHandler):
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ThreadingHTTPServer]:
-    """Serves the folder `published`."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     (tmp_path / "published").mkdir()
     handler = partial(Quiet, directory=str(tmp_path / "published"))
@@ -187,7 +183,6 @@ def test_a_file_that_is_another_one(
 
 
 def test_an_archive(server: ThreadingHTTPServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is unpacked where the loader looks."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w:gz") as archive:
         for name in cifar10.CHECKSUMS:
@@ -233,7 +228,6 @@ def test_faces_come_from_scikit_learn(
 
 
 def test_without_internet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """One line, with what to do: of a server that isn't there."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

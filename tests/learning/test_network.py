@@ -42,7 +42,6 @@ def network(**change: Any) -> Network:
 
 
 def small(**change: Any) -> Network:
-    """A perceptron on digits."""
     given = {
         "data": digits.load(),
         "model": functools.partial(mlp, hidden=(6,)),
@@ -52,7 +51,6 @@ def small(**change: Any) -> Network:
 
 
 def by_hand(own: Network, data: Dataset, batch: np.ndarray) -> np.ndarray:
-    """The gradient of one client's batch, by a plain model on its own."""
     model = RESIDUAL(data.shape, data.classes)
     vector_to_parameters(torch.tensor(own.start).float(), model.parameters())
     pixels = torch.tensor(data.train.images[batch]).float() / data.white
@@ -88,7 +86,6 @@ def test_convolutions_are_of_float32(kernels: Kernels) -> None:
 
 @pytest.mark.parametrize("make", [small, network])
 def test_gradients_are_differences_of_the_loss(make: Any) -> None:
-    """To what float32 can show."""
     own = make()
     direction = np.random.default_rng(1).standard_normal(own.d)
     direction *= 0.02 / np.linalg.norm(direction) * own.d**0.5
@@ -205,7 +202,6 @@ def test_a_batch_larger_than_a_client() -> None:
 
 @pytest.mark.parametrize("inputs", ["unit", "centred"])
 def test_images_kept_as_inputs_change_nothing(inputs: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bit for bit, in the layout of convolutions as well."""
     kept = network(inputs=inputs)
     monkeypatch.setattr("sketchbench.learning.objective.network.KEPT", 0)
     fresh = network(inputs=inputs)

@@ -239,7 +239,6 @@ def test_gradients_are_differences_of_the_loss(name: str) -> None:
 
 @EACH
 def test_every_client_has_its_own_weights(name: str) -> None:
-    """Stacked weights give each client's gradient at its own point, and leading axes are kept."""
     objective = made(name)
     w = np.random.default_rng(1).standard_normal((2, objective.clients, objective.d))
     gradients = objective.gradients(w)
@@ -392,7 +391,6 @@ def weights(scale: float = 3.0) -> np.ndarray:
 
 
 def single(w: np.ndarray, record: int) -> np.ndarray:
-    """The gradient of this record of every client, without the ridge."""
     shares = np.zeros((2, CLIENTS, SAMPLES))
     shares[..., record] = 1.0
     return digits().batch_gradients(w, shares) - 0.1 * w
@@ -400,7 +398,6 @@ def single(w: np.ndarray, record: int) -> np.ndarray:
 
 @pytest.mark.parametrize("taken", [3, SAMPLES])
 def test_a_batch_is_the_sum_of_its_records(taken: int) -> None:
-    """Few records are looked up, most are not; both are sums, with different batches in each trial."""
     random = np.random.default_rng(1)
     w, shares = weights(), np.zeros((2, CLIENTS, SAMPLES))
     for place in np.ndindex(2, CLIENTS):

@@ -108,7 +108,6 @@ ORDER = st.permutations(range(SAMPLES))
 
 @st.composite
 def right_parts(draw: st.DrawFn) -> list[np.ndarray]:
-    """The parts of one client or more, with samples left over or not."""
     order = np.array(draw(ORDER))
     cuts = sorted(draw(st.sets(st.integers(1, SAMPLES - 1), max_size=6)))
     parts = np.split(order, cuts)
@@ -117,7 +116,6 @@ def right_parts(draw: st.DrawFn) -> list[np.ndarray]:
 
 @given(parts=right_parts(), data=st.data())
 def test_one_wrong_part_is_found(parts: list[np.ndarray], data: st.DataObject) -> None:
-    """Whichever client's it is, and wherever in it: the error has client, sample number and place."""
     partition.check_parts(parts, SAMPLES)
     client = data.draw(st.integers(0, len(parts) - 1))
     part: Any = parts[client]

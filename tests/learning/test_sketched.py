@@ -28,7 +28,6 @@ EACH = pytest.mark.parametrize("name", NAMES)
 
 
 def dense(layer: Any, x: Tensor) -> Tensor:
-    """(X S)(W S)ᵀ + bias as it is written, with S formed and patches unfolded."""
     S = torch.from_numpy(layer.operator.materialize()).T
     weight = layer.weight.flatten(1)
     if isinstance(layer, SketchedLinear):
@@ -93,7 +92,6 @@ def test_layers_are_twice_differentiable(case: str, make: Any, shape: tuple[int,
 
 
 def test_a_wrong_transpose_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The negative control: a desketch that is no adjoint gives gradients that differ."""
     operator = CountSketch(D, 8).draw(KEY, kernels="numba")
     right = operator.desketch
     monkeypatch.setattr(operator, "desketch", lambda y, **given: 2 * right(y, **given))
@@ -103,7 +101,6 @@ def test_a_wrong_transpose_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_memory_is_shared() -> None:
-    """What the kernels see is the tensor's own memory, and the result is theirs."""
     operator = CountSketch(D, 8).draw(KEY, kernels="numpy")
     seen: list[Any] = []
     inner = operator._sketch
@@ -121,7 +118,6 @@ def test_memory_is_shared() -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_every_backend(kernels: Kernels, dtype: torch.dtype) -> None:
-    """On the device of its kernels, with the same values as on the CPU."""
     device = "cuda" if kernels.NAME == "cupy" else "cpu"
     torch.manual_seed(3)
     layer = SketchedLinear(D, OUT, SubsampledHadamard(D, 8)).to(device, dtype)
@@ -155,7 +151,6 @@ HALVES = pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 @HALVES
 @pytest.mark.parametrize(("case", "make", "shape"), CASES, ids=[case for case, _, _ in CASES])
 def test_layers_in_half_precision(dtype: torch.dtype, case: str, make: Any, shape: tuple[int, ...]) -> None:
-    """Values and gradients are those of float32, given the same rounded numbers, to a few roundings of a sum."""
     torch.manual_seed(4)
     layer = make(CountSketch(D, 8)).to(dtype)
     layer.draw(KEY, load("numba"))
@@ -203,7 +198,6 @@ def test_autocast(dtype: torch.dtype, case: str, make: Any, shape: tuple[int, ..
 @EACH
 @pytest.mark.parametrize(("case", "make", "shape"), CASES, ids=[case for case, _, _ in CASES])
 def test_transforms_of_torch_func(name: str, case: str, make: Any, shape: tuple[int, ...]) -> None:
-    """Gradients of every sample at once, and Jacobians backwards and forwards, against a loop over samples."""
     torch.manual_seed(5)
     layer = make(family(name)).double()
     layer.draw(KEY, load("numpy"))
@@ -223,7 +217,6 @@ def test_transforms_of_torch_func(name: str, case: str, make: Any, shape: tuple[
 
 
 def test_vmap_over_layers_and_over_none() -> None:
-    """Many weights with one operator; and a sketch of what is not batched."""
     layers = [SketchedLinear(D, 40, CountSketch(D, 8)) for _ in range(3)]
     for layer in layers:
         layer.draw(KEY, load("numba"))
@@ -265,7 +258,6 @@ def test_compiled() -> None:
 
 
 def test_copies_of_a_model() -> None:
-    """After `draw`: saved whole or by its state, pickled, copied, and replicated as DataParallel does."""
     model = nn.Sequential(SketchedLinear(D, 5, CountSketch(D, 8)), nn.Flatten())
     sketched.draw(model, KEY, load("numba"))
     x = torch.randn(3, D)
@@ -298,7 +290,6 @@ def test_evaluation_is_plain() -> None:
 
 
 def test_layers_have_operators_of_their_own() -> None:
-    """They follow from the key and the layer's name, and a fresh key gives fresh ones."""
     f = CountSketch(D, 8)
     model = nn.Sequential(SketchedLinear(D, D, f), nn.ReLU(), SketchedLinear(D, 2, f))
 

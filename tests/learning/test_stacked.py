@@ -21,8 +21,6 @@ INPUTS = 9
 
 
 class Case:
-    """Networks with their batches, as arrays of these kernels, and as NumPy's."""
-
     def __init__(self, kernels: Kernels) -> None:
         random = np.random.default_rng(0)
         self.kernels = kernels
@@ -40,7 +38,6 @@ class Case:
         return np.asarray(self.kernels.to_numpy(self.network.gradients(asarray(self.w), batches, **options)))
 
     def by_autograd(self, clip: float | None = None, projections: Any = None) -> np.ndarray:
-        """The same in float64, record by record."""
         found = np.zeros((TRIALS, CLIENTS, self.network.d))
         for t in range(TRIALS):
             layers = self._layers(t, projections)
@@ -55,7 +52,6 @@ class Case:
         return found
 
     def _layers(self, t: int, projections: Any) -> list[nn.Module]:
-        """The layers of network t, behind a frozen layer where there is a projection."""
         model = MAKE(shape=SHAPE, classes=CLASSES)
         nn.utils.vector_to_parameters(torch.from_numpy(self.w[t]), model.parameters())
         layers: list[nn.Module] = []
@@ -81,7 +77,6 @@ def test_gradients(case: Case) -> None:
 
 
 def test_gradients_of_records_are_clipped(case: Case) -> None:
-    """Before they are weighted; some are longer than the clip, and some are not."""
     lengths = np.linalg.norm(case.by_autograd().reshape(-1, case.network.d), axis=1)
     clip = float(np.median(lengths))
     found = case.gradients(clip=clip)
@@ -109,7 +104,6 @@ def test_the_projection_of_a_bias_is_refused(case: Case) -> None:
 
 
 def test_accuracy(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As torch gives it, also where images are evaluated in several parts."""
     monkeypatch.setattr(stacked, "EVALUATED", 30)
     random = np.random.default_rng(2)
     inputs = random.standard_normal((100, INPUTS), dtype=np.float32)

@@ -57,7 +57,6 @@ def test_on_every_device(kernels: Kernels, clip: float | None) -> None:
 
 @pytest.mark.parametrize("classes", [2, CLASSES])
 def test_gradients_of_a_convolution(classes: int) -> None:
-    """The gradient of one client is autograd's."""
     network = stacked(NUMPY, convolutional, SHAPE, classes)
     assert isinstance(network, StackedNetwork)
     w = initial_weights(lambda: convolutional(SHAPE, classes), range(TRIALS))

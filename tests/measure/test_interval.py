@@ -120,7 +120,6 @@ def test_what_never_varies_keeps_room_for_rounding() -> None:
 
 
 def missed(values: np.ndarray, truth: float, *, error: float, corrected: bool) -> tuple[int, int]:
-    """How many rows have an interval below, and above, the truth."""
     below = above = 0
     for row in values:
         s = summarize(row)
@@ -176,7 +175,6 @@ def test_power_law(power: float, factor: float) -> None:
 
 
 def test_no_power_law() -> None:
-    """The least-squares line, against SciPy."""
     mean = 1 + X**1.5
     slope = log_slope(X, mean, 0.01 * mean, error=0.01)
     assert slope.value == pytest.approx(stats.linregress(np.log(X), np.log(mean)).slope)

@@ -106,14 +106,12 @@ def test_the_quantity_is_a_text(quantity: Any) -> None:
 
 @given(Values)
 def test_mean(values: list[float]) -> None:
-    """What is kept of the trials, beside what the row is about; of any array."""
     row = Row("loss", case="srht", exact=1.0).mean(values)
     assert dict(row) == {"quantity": "loss", "case": "srht", "exact": 1.0, **summarize(values)}
     assert Row("loss", case="srht", exact=1.0).mean(np.array(values)) == row
 
 
 def test_mean_of_one() -> None:
-    """One value has no spread."""
     row = Row("loss").mean([0.5])
     assert dict(row) == {"quantity": "loss", "trials": 1, "mean": 0.5, "minimum": 0.5, "maximum": 0.5}
 
@@ -125,7 +123,6 @@ def test_counted() -> None:
 
 
 def test_exceedances() -> None:
-    """Rounding is no exceedance."""
     row = Row("error").exceedances([0.5, 1.0, 1.0 + 1e-12, 1.0 + 1e-6, 2], 1)
     assert dict(row) == {"quantity": "error", "bound": 1.0, "count": 2, "trials": 5, "maximum": 2.0}
 
@@ -147,7 +144,6 @@ def test_lost() -> None:
 
 
 def test_but() -> None:
-    """Further columns, other values, and None for one that is to go; the quantity is a column like any other."""
     row = Row("loss", case="srht", round=3)
     assert row.replace(case="ams", bound=1.0) == Row("loss", case="ams", round=3, bound=1.0)
     assert row.replace(round=None) == Row("loss", case="srht")

@@ -91,7 +91,6 @@ LEMMAS = LocalLemmas(
 
 @functools.cache
 def sound_identity() -> list[dict[str, Any]]:
-    """The rows of IDENTITY, with nothing broken."""
     return IDENTITY.run()
 
 
@@ -348,7 +347,6 @@ def test_bad_settings(task: Any, change: dict[str, Any], message: str) -> None:
 
 
 def test_a_diverging_algorithm_is_recorded_as_such() -> None:
-    """CountSketch with too few cells: the others go on, and no mean is made of it."""
     task = dataclasses.replace(TRAINING, table=Table(16, 6), rounds=60)
     rows = pd.DataFrame(task.run())
     losses = rows[rows["quantity"] == "loss"]

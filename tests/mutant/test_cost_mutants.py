@@ -111,7 +111,6 @@ def test_multiplications_by_hand() -> None:
 
 
 def test_multiplications_of_a_dense_sketch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sketch whose columns have s entries, as a normal one, costs s times as much."""
 
     def sketch(meter: Meter, x: Any, **options: Any) -> Any:
         meter.entries += meter.operator.b * x.size
@@ -136,7 +135,6 @@ def test_times_of_a_layer(monkeypatch: pytest.MonkeyPatch, slow: bool) -> None:
 
 
 def test_the_printed_layer_is_that_of_the_library() -> None:
-    """Both compute (X S)(W S)ᵀ + bias, and its gradients."""
     task = LayerCost(CountSketch(32, 16), kernels.load("numba"), 1, 12, [10], 2)
     passes = task._passes(10)
     passes["one factor"].layer.load_state_dict(passes["plain"].layer.state_dict())

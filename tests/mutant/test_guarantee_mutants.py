@@ -188,7 +188,6 @@ def test_weights_as_they_are() -> None:
 
 
 def test_one_sketch_for_all_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The update is then seen in the row space of S."""
     draw = PeerToPeerLearning._draw
     monkeypatch.setattr(PeerToPeerLearning, "_draw", lambda self, trial, t: draw(self, trial, 0))
     assert verdict("Z18", task_peer_to_peer_mutants().run()) == "fails"

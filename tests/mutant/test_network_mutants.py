@@ -23,7 +23,6 @@ from sketchbench.task.training import Judging, Training
 
 
 def layers(family: type[CountSketch]) -> set[str]:
-    """The verdicts of Z5."""
     return verdicts("Z5", SketchedLayers(**shared(family(24, 8), 3), batch=4, outputs=6).run())
 
 
@@ -77,7 +76,6 @@ IMPROVES = "Z16-perceptron"
 
 
 def trained(task: Training = SOUND) -> dict[str, set[str]]:
-    """The verdicts of every claim about training, as of a point of the study at which claims look."""
     rows = [{**row, "participation": 0.1} for row in task.run()]
     return {claim: verdicts(claim, rows) for claim in CLAIMS}
 
@@ -138,7 +136,6 @@ def test_an_improvement_is_seen_where_it_is() -> None:
 
 
 def test_no_improvement() -> None:
-    """The two cases in the other order, alike, and a network that stands still."""
     assert improvement("sketched", plain="high", sketched="low") == {"fails"}
     assert improvement("sketched", plain="low", sketched="low") == {"fails"}
     assert improvement("standing still", plain="low", sketched="high") == {"fails"}

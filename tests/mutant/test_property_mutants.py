@@ -68,7 +68,6 @@ def plain_trainings_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def observed(task: Any = SOUND) -> list[dict[str, Any]]:
-    """The rows of a task, as of a share of the images at which the claims look."""
     return [{**row, "share": 0.3} for row in task.run()]
 
 

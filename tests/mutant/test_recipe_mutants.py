@@ -183,7 +183,6 @@ def test_tails(claim: str, family: Family, known: Known, expected: bool) -> None
 @pytest.mark.statistical
 @pytest.mark.parametrize(("b", "expected"), [(1, True), (2, False)])
 def test_the_tail_of_one_bucket(b: int, expected: bool) -> None:
-    """Lemma D.25 fails with one bucket, and not with two."""
     task = Tails(**shared(CountSketch(640, b), 40_000), known=COUNT_SKETCH, pairs=["flat"], deltas=[0.001], points=0)
     rows = [{**row, "b": 1} for row in task.run()]  # whatever it is, judged as one bucket
     assert ("fails" in verdicts("S6-one-bucket", rows)) is expected
@@ -223,7 +222,6 @@ def test_largest_inner_product_of_count_sketch(family: type[CountSketch]) -> Non
 @pytest.mark.statistical
 @pytest.mark.parametrize("family", [AMS, CountSketch])
 def test_decay_with_the_sketch_size(family: type[Family]) -> None:
-    """The largest inner product falls like 1/√b for AMS, not for CountSketch."""
     rows = []
     for b in (32, 128):
         for row in InnerProducts(**shared(family(64, b), 200), known=Known(), deltas=[0.1]).run():
@@ -234,7 +232,6 @@ def test_decay_with_the_sketch_size(family: type[Family]) -> None:
 @pytest.mark.statistical
 @pytest.mark.parametrize("case", ["centred", "uncentred"])
 def test_growth_of_the_relative_error(case: str) -> None:
-    """A scale of √s in the sketch undoes the decay over s that Z3 claims."""
     for family, expected in ((CountSketch, {"holds"}), (CountSketchGrowing, {"fails"})):
         rows = []
         for d in (32, 128):
@@ -274,7 +271,6 @@ def test_weights(family: type[Family], claim: str) -> None:
 @pytest.mark.statistical
 @pytest.mark.parametrize(("family", "listing"), [(BalancedCountSketch, True), (CountSketch, False)])
 def test_the_sketch_of_the_listing(family: type[Family], listing: bool) -> None:
-    """With two columns to a bucket, half of the printed error; independent buckets have all of it."""
     task = WeightSketch(
         **shared(family(16, 8), 10_000),
         known=Known(second_moment=second_moment.balanced),

@@ -185,7 +185,6 @@ def test_contract(contract: Any, check: str, sensing: Sensing, sound: Any, mutan
 @pytest.mark.parametrize("mutant", [OneUnit, UnitOfTheBatch])
 @pytest.mark.parametrize(("dtype", "exponent"), [("float32", -80), ("float64", -700), ("float64", 700)])
 def test_scale(contract: Any, mutant: type[FIHT], dtype: str, exponent: int) -> None:
-    """Signals of two units in one batch."""
     family = HADAMARD(contract.D, contract.B)
     contract.check_scale(FIHT, family, kernels.load("numba"), dtype, (0, exponent))
     with pytest.raises(AssertionError), np.errstate(all="ignore"):

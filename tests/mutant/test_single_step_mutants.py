@@ -102,7 +102,6 @@ def test_half_of_the_step_in_a_round(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @functools.cache
 def prescription() -> Prescribed:
-    """With one row; the quadratics of the study, on fewer clients."""
     return Prescribed(
         family=CountSketch(4, 1),
         known=Known(norm=norm.hashed),

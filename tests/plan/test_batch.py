@@ -103,7 +103,6 @@ def test_a_run_by_hand_has_its_keys_in_the_order_of_a_job(task: str) -> None:
 
 
 def test_company_changes_no_number(configs: Configs, tmp_path: Path) -> None:
-    """The rows of a run are the same alone, and after others in one process."""
     together, alone = entries(tmp_path / "together", configs), entries(tmp_path / "alone", configs)
     assert job.run_batch(together) == DONE
     for entry in reversed(alone):

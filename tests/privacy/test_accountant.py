@@ -124,7 +124,6 @@ def test_sketches_and_disjoint_clients_cost_nothing() -> None:
 
 
 def test_the_paper_is_its_theorem() -> None:
-    """σ for (ε̂, δ̂) gives √(TK) ε̂ at TK δ̂."""
     sigma = lemmas.gaussian_noise(0.05, 1e-7, 1.0)
     mechanism = Composed(Composed(GaussianRelease(1.0, sigma), 4), 25)
     assert epsilon("paper", mechanism, 1e-5) == pytest.approx(0.5)

@@ -41,7 +41,6 @@ def test_ten_digits(epsilon: float, delta: float) -> None:
 
 
 def test_nothing_overflows() -> None:
-    """Far outside what is asked for: either a number or a zero, never an error."""
     for mu, level in itertools.product(np.geomspace(1e-8, 1e4, 13), np.geomspace(1e-6, 1e6, 13)):
         found = gaussian.log_delta(float(mu), float(level))
         assert found <= 1e-12
@@ -82,7 +81,6 @@ DRAWS = 40_000
 
 
 def pmf(variance: float) -> tuple[np.ndarray, np.ndarray]:
-    """The integers within 12 σ, and their probabilities."""
     x = np.arange(-math.ceil(12 * variance**0.5) - 2, math.ceil(12 * variance**0.5) + 3)
     weights = np.exp(-(x**2) / (2 * variance))
     return x, weights / weights.sum()
@@ -128,7 +126,6 @@ def test_variances_are_those_of_the_grid(variance: float) -> None:
 
 @pytest.mark.parametrize(("sigma", "clients"), [(0.5, 2), (0.6, 3), (0.8, 4), (1.0, 2)])
 def test_sums_are_as_close_as_stated(sigma: float, clients: int) -> None:
-    """Exact convolutions, where the ratio is well above the rounding of float64."""
     _, one = pmf(sigma**2)
     total = np.ones(1)
     for _ in range(clients):
@@ -244,7 +241,6 @@ def hockey_stick(p: np.ndarray, q: np.ndarray, epsilon: float) -> float:
 
 
 def response(each: float, delta: float) -> tuple[np.ndarray, np.ndarray]:
-    """Chances of (it is 1; perhaps 1; perhaps 0; it is 0), where the bit is 1 and where it is 0."""
     odds = math.exp(each)
     one = np.array([delta, (1 - delta) * odds / (1 + odds), (1 - delta) / (1 + odds), 0.0])
     return one, one[::-1]
@@ -253,7 +249,6 @@ def response(each: float, delta: float) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("times", [1, 2, 5])
 @pytest.mark.parametrize(("each", "delta"), [(0.3, 0.0), (0.5, 0.01), (1.0, 1e-4)])
 def test_responses_one_by_one(each: float, delta: float, times: int) -> None:
-    """All 4^k sequences of answers."""
     one, zero = response(each, delta)
     p, q = (np.array([math.prod(s) for s in itertools.product(side, repeat=times)]) for side in (one, zero))
     least, most = hockey_stick(p, q, 50.0), hockey_stick(p, q, 0.0)

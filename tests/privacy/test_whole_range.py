@@ -37,7 +37,6 @@ GOALS = powers(1e-6, 1e3)
 
 
 def release(sigma: float, steps: int, kind: Any = "full", rate: float = 1.0) -> Mechanism:
-    """Steps of sensitivity 1 on batches of a share `rate` of the records."""
     batch = RECORDS if kind == "full" else max(1, round(rate * RECORDS))
     sampling = Sampling(kind, batch, RECORDS)
     return Composed(SampledGaussian(GaussianRelease(1.0, sigma), sampling, sampling.neighbours), steps)
@@ -158,7 +157,6 @@ def test_moments_of_integer_orders(order: int, rate: float, sigma: float) -> Non
     ("t", "rate", "sigma"), [(1e-6, 0.3, 2.0), (0.37, 1e-4, 0.7), (2.5, 0.9, 30.0), (7.3, 0.01, 1e4)]
 )
 def test_moments_of_other_orders(t: float, rate: float, sigma: float) -> None:
-    """Against integration with 30 digits."""
     with mpmath.workdps(30):
 
         def excess(y: Any) -> Any:
@@ -196,7 +194,6 @@ def test_loss_distributions_of_samples(rate: float, sigma: float, steps: int, de
 
 @pytest.mark.parametrize(("sigma", "rate", "delta"), [(1e-6, 1e-5, 1e-200), (0.3, 0.9, 1e-5), (1e5, 0.9, 0.01)])
 def test_fixed_sizes_at_the_ends(sigma: float, rate: float, delta: float) -> None:
-    """At most what full batches cost."""
     found = known("rdp", release(sigma, 10**6, FIXED, rate), delta)
     assert found is not None
     assert single(sigma, rate, delta) <= found <= epsilon("rdp", release(sigma, 10**6), delta) * (1 + 1e-9)
@@ -263,7 +260,6 @@ def test_calibration(name: str, steps: int, delta: float, goal: float) -> None:
 @examples(3, deadline=None)
 @given(rate=RATES, steps=powers(1, 1e9).map(round), delta=DELTAS, goal=GOALS)
 def test_calibration_of_samples(rate: float, steps: int, delta: float, goal: float) -> None:
-    """The same for Poisson batches by Rényi divergences; never more noise than full batches need."""
     sigma = calibrated_sigma("rdp", release(1.0, steps, "poisson", rate), goal, delta)
     assert epsilon("rdp", release(sigma, steps, "poisson", rate), delta) <= goal
     less = known("rdp", release(sigma * 0.99, steps, "poisson", rate), delta)

@@ -96,7 +96,6 @@ def test_empty_and_broken_files(folder: Path) -> None:
 
 
 def test_the_project_is_followed() -> None:
-    """Each backend has a digest of its own; so has each family."""
     kernels = {code_digest([f"sketchbench.kernels.{name}_kernels"]) for name in ("numpy", "numba")}
     assert len(kernels) == 2
     assert code_digest(["sketchbench.sketch.ams"]) != code_digest(["sketchbench.sketch.uniform"])
@@ -113,7 +112,6 @@ FACADES = ("sketchbench.sketch", "sketchbench.sketch.recovery")  # for users: wh
 
 @functools.cache
 def configs() -> dict[str, dict[str, Any]]:
-    """Of every run of the quick scale, by study and name."""
     plan = whole_plan("quick")
     return {f"{name} {run.name}": run.config for name, runs in plan.runs.items() for run in runs.values()}
 
@@ -125,7 +123,6 @@ def signatures() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A copy of the package to edit, by which signatures are made."""
     folder = tmp_path_factory.mktemp("edited")
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(PACKAGE_SIGNATURE, folder / "sketchbench", ignore=ignored)
@@ -136,13 +133,11 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def before(package: Path) -> dict[str, str]:
-    """The signatures by the copy."""
     return signatures()
 
 
 @pytest.fixture
 def edit(package: Path, before: dict[str, str]) -> Iterator[Edit]:
-    """Changes the text of a file of the copy, and gives the runs whose signatures change by that; undone at the end."""
     texts: dict[Path, str] = {}
 
     def editing(name: str, change: Callable[[str], str]) -> set[str]:
@@ -159,7 +154,6 @@ def edit(package: Path, before: dict[str, str]) -> Iterator[Edit]:
 
 @pytest.fixture
 def changed(edit: Edit) -> Changed:
-    """The runs whose signatures change with a line at the end of a file."""
     return lambda name: edit(name, lambda text: text + "\nEDITED = 1\n")
 
 
@@ -244,7 +238,6 @@ def _dotted(name: str) -> str:
 
 @functools.cache
 def graph() -> Any:
-    """Of the imports of all modules; it takes some seconds."""
     return grimp.build_graph("sketchbench")
 
 
@@ -262,7 +255,6 @@ def test_a_constant_three_imports_down_reruns_what_uses_it(changed: Changed, nam
 
 
 def test_another_import_reruns_what_imports(edit: Edit) -> None:
-    """Also of a name that is in two modules which both are imported already."""
     rerun = edit("task/moments.py", lambda text: text.replace("import seeds", "import parameters as seeds"))
     assert {name.partition(" ")[0] for name in rerun} == {
         name.partition(" ")[0] for name, config in configs().items() if "Moments" in str(config["task"]["_target_"])

@@ -76,7 +76,6 @@ def without_times(rows: Any) -> list[dict[str, Any]]:
 
 
 def run_of(folder: Path, task: str = "compressed_training", minutes: float | None = None) -> tuple[Run, list[Run]]:
-    """A run and its trials, as a plan makes them."""
     whole = config(task)
     own = [{**whole, "trial": number} for number in range(TRIALS)]
     checkpoints = str(folder / "checkpoints")
@@ -90,13 +89,11 @@ def run_of(folder: Path, task: str = "compressed_training", minutes: float | Non
 
 
 def planned(folder: Path, minutes: float | None = None, size: int = 1) -> list[Batch]:
-    """The batches of the trials, and that of the run."""
     run, _ = run_of(folder, minutes=minutes)
     return batches(str(folder), [run], size)
 
 
 def work(batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As Snakemake does it."""
     monkeypatch.setattr("sys.stdin", io.StringIO(batch.payload))
     main(["step", "job", "--receipt", batch.receipt])
 
@@ -174,7 +171,6 @@ def test_a_table_of_the_trials_that_are_there(tmp_path: Path, monkeypatch: pytes
 def test_a_time_limit_and_the_same_command_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Every job makes a round, writes its checkpoint and ends without a failure; byte for byte the same in the end."""
     batch, last = planned(tmp_path, minutes=1e-9, size=TRIALS)
     work(batch, monkeypatch)
     assert "3 of 3 runs are unfinished; the same command goes on" in capsys.readouterr().out
@@ -283,7 +279,6 @@ def test_two_trials_do_not_tune_at_once(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_a_study_says_it() -> None:
-    """In conf/study, at a scale; other tasks than those that can are refused."""
     plan = replace(whole_plan("paper"))
     for run in plan.runs["inversion_double_blind"].values():
         assert len(run.trials) == run.config["task"]["trials"] == 25
@@ -301,7 +296,6 @@ def test_a_study_says_it() -> None:
 
 
 def test_what_is_planned_in_trials_can_be_run() -> None:
-    """The task takes what the study says of it, such as its number of trials."""
     planned = [run for run in whole_plan("paper").all_runs if run.trials]
     assert len({run.study for run in planned}) > 5
     for run in planned:

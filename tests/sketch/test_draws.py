@@ -108,7 +108,6 @@ def test_dense_entries(d: int) -> None:
 
 
 def test_operators_are_numbered_from_the_first() -> None:
-    """Operator t of a key is the same, however many are drawn before it or with it."""
     whole = stack(CountSketch(9, 5), 5)
     later: Any = CountSketch(9, 5).draw(KEY, operators=2, first=3, kernels="numpy").materialize()
     np.testing.assert_array_equal(later, whole[3:])
@@ -125,7 +124,6 @@ D = 7_750_000  # padded by as much as a language model's gradient of 124 million
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize(("family", "limit"), [("SubsampledHadamard", 2.0), ("CountSketch", 2.0)])
 def test_memory_beside_the_input(family: str, limit: float) -> None:
-    """The padded copy of SRHT is 1.08 of it, the buckets of CountSketch 1 and the signs of either 0.25."""
     command = [sys.executable, RESIDENT, "numba", family, str(D), str(D // 16)]
     returned = os.environ | {"MALLOC_MMAP_THRESHOLD_": "131072"}  # what is freed is at once no longer resident
     done = subprocess.run(command, env=returned, capture_output=True, text=True, check=True)
@@ -143,7 +141,6 @@ EVERY = pytest.mark.parametrize(
 
 
 def drawn(family: Family, dtype: type = np.float64) -> tuple[LinearOperator, np.ndarray]:
-    """The operator, and the matrix that R makes of the basis, a vector at a time."""
     sketch = family.draw(KEY, kernels="numpy")
     matrix = np.array([sketch.sketch(e) for e in np.eye(family.d)]).T
     return sketch.as_linear_operator(dtype), matrix
@@ -166,7 +163,6 @@ def test_what_scipy_calls(family: Family) -> None:
 
 @EVERY
 def test_many_columns(family: Family) -> None:
-    """Also such as are not contiguous."""
     operator, matrix = drawn(family)
     rng = np.random.default_rng(0)
     x, y = rng.standard_normal((3, family.d)).T, rng.standard_normal((3, family.b)).T

@@ -49,7 +49,6 @@ def test_polynomial_hashes_by_definition() -> None:
 
 
 def test_polynomial_ams_by_definition() -> None:
-    """A polynomial of degree 3 for every row."""
     R = stack(AMS(5, 4, "polynomial"), 20)
     polynomials = draws(20).polynomials(ENTRIES, 4, 4).tolist()
     for t, row, j in itertools.product(range(20), range(4), range(5)):
@@ -86,7 +85,6 @@ def test_every_column_is_dropped_as_often() -> None:
 
 
 def test_controls() -> None:
-    """One sign for all columns; and the parity of the bucket."""
     equal, tied = stack(EqualSigns(30, 6), 40), stack(TiedSigns(30, 6), 40)
     for R in (equal, tied):
         assert ((R != 0).sum(axis=1) == 1).all()

@@ -94,7 +94,6 @@ def test_they_are_small() -> None:
 
 
 def test_those_made_by_hand(kernels: Kernels) -> None:
-    """They consist of their parts, equal nobody else, and cannot be pickled where a part cannot."""
     rows, signs = kernels.asarray(np.zeros((1, 1, 4), np.int32)), kernels.asarray(np.ones((1, 1, 4), np.int8))
     sketch = Scattered(kernels, 3, rows, signs)
     assert sketch in {sketch}
@@ -197,7 +196,6 @@ def test_those_of_the_matrix(kernels: Kernels, family: Family) -> None:
 
 
 def test_an_empty_bucket(kernels: Kernels) -> None:
-    """3 columns can't fill 5 buckets: γ₁ = 0, and the rank is that of the buckets in use."""
     stack = CountSketch(5, 5).draw(1, operators=20, kernels=kernels)
     values = singular_values(stack)
     used = (kernels.to_numpy(stack.materialize()) != 0).any(axis=2).sum(axis=1)

@@ -37,8 +37,6 @@ _SPEC.loader.exec_module(projects)
 
 @dataclass(frozen=True)
 class Cluster:
-    """SLURM's commands, of the cluster that this test started."""
-
     folder: Path
 
     def __call__(self, command: str, *arguments: str) -> str:

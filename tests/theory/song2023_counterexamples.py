@@ -110,7 +110,6 @@ def theorem_g_2() -> Numbers:
 
 
 def algorithm_1() -> Numbers:
-    """Of all pairs of signs."""
     eta = 0.25
     left = [(1 - eta * before * now) ** 2 for before in (-1, 1) for now in (-1, 1)]
     return 1 - eta, float(np.mean(left))

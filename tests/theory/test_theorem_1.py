@@ -60,7 +60,6 @@ def test_lemma_4() -> None:
 
 
 def fewest_rounds(gamma: float) -> int:
-    """By trying all."""
     for rounds in range(1, 10_000):
         try:
             setting(gamma=gamma, rounds=rounds)
@@ -100,7 +99,6 @@ PROJECTIONS = np.einsum("mbi,mbj->mij", SKETCHES.matrices, SKETCHES.matrices)  #
 
 
 def weights() -> list[np.ndarray]:
-    """Old and new weights (2, D) and features (4, D)."""
     rng = np.random.default_rng(7)
     return [rng.standard_normal((n, D)) for n in (2, 2, 4)]
 
@@ -148,7 +146,6 @@ GAUSSIAN = exhaustive.gaussian(3, 2)
     ids=["count_sketch", "balanced", "gaussian"],
 )
 def test_product_variance(distribution: exhaustive.Distribution, moment: Callable[..., Any]) -> None:
-    """Any family's, against all its operators."""
     rng = np.random.default_rng(3)
     a, b = rng.standard_normal((2, distribution.d)), rng.standard_normal((4, distribution.d))
     projections = np.einsum("mbi,mbj->mij", distribution.matrices, distribution.matrices)
@@ -178,7 +175,6 @@ def loss(outputs: np.ndarray) -> float:
 
 
 def expected(sketches: exhaustive.Distribution, d: int) -> float:
-    """E f̃ - f, sketch by sketch."""
     x, w = FEATURES[:, :d], WEIGHTS[:d]
     losses = [loss(x @ (R.T @ (R @ w))) for R in sketches.matrices]
     return float(sketches.weights @ np.array(losses)) - loss(x @ w)

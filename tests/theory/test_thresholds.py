@@ -42,7 +42,6 @@ def test_values_of_the_lemmas() -> None:
 @pytest.mark.parametrize("kind", UNIONS)
 @given(deltas, dimensions, sizes)
 def test_derived_thresholds_do_what_they_are_for(kind: str, delta: float, d: int, b: int) -> None:
-    """The union of the proof's bounds is delta there, and more at any smaller threshold."""
     threshold, union = UNIONS[kind]
     t = threshold(delta, d=d, b=b)
     assert union(t, d, b) == pytest.approx(delta, rel=1e-8)

@@ -62,7 +62,6 @@ def project(x: Vector, places: Any) -> Vector:
 
 
 def quotient(above: Any, below: Any) -> float:
-    """The paper's fractions; where there is nothing to divide by, no step is taken."""
     return float(above / below) if below > 0 else 0.0
 
 
@@ -101,7 +100,6 @@ def fiht(
 def iht(
     y: Vector, phi: Matrix, k: int, domain: int, small: float, iterations: int, by_residual: bool = False
 ) -> Outcome:
-    """Normalised IHT (Blumensath and Davies 2010), from the same start, under the same rules."""
     outcome = Outcome()
     start = phi.T @ y
     omega = outcome.principal_support(start, k, domain)

@@ -49,7 +49,6 @@ def test_median(kernels: Kernels, dtype: Any, s: int, seed: int, d: int, block: 
 
 @pytest.mark.parametrize("family", [CountSketch(30, 7), SparseEmbedding(30, 9, 3)], ids=repr)
 def test_median_of_a_stack(kernels: Kernels, family: Family) -> None:
-    """Leading axes as everywhere, and each operator its own."""
     stack = family.draw(KEY, operators=4, kernels=kernels)
     assert isinstance(stack, Scattered)
     y = kernels.asarray(np.random.default_rng(1).standard_normal((4, 2, 3, family.b)))
@@ -80,7 +79,6 @@ def test_median_refuses_what_desketching_does(kernels: Kernels) -> None:
     [(SubsampledHadamard, 16, {}), (SubsampledCosine, 11, {}), (SubsampledCosine, 12, {"pad": True})],
 )
 def test_without_signs(kernels: Kernels, kind: Any, n: int, options: dict[str, Any], replacement: bool) -> None:
-    """Rows of the matrix itself, scaled (tang2021 Appendix E), in some order; as with signs."""
     d, b = 11, 9
     hadamard = kind is SubsampledHadamard
     whole = scipy.linalg.hadamard(n) / n**0.5 if hadamard else scipy.fft.dct(np.eye(n), axis=0, norm="ortho")
@@ -106,7 +104,6 @@ def test_without_signs(kernels: Kernels, kind: Any, n: int, options: dict[str, A
 def test_generated_entries(
     monkeypatch: pytest.MonkeyPatch, kernels: Kernels, family: Family, operators: int | None, dtype: Any
 ) -> None:
-    """Kept, generated in blocks of rows, or in the kernel: the same both ways, to rounding."""
     stack = () if operators is None else (operators,)
     rng = np.random.default_rng(1)
     x = kernels.asarray(rng.standard_normal((*stack, 5, 40)).astype(dtype))

@@ -45,7 +45,6 @@ SENSING: dict[str, Callable[[int, int], Family]] = {
 def test_iterates_equal_the_reference(
     kernels: Kernels, kind: type[Iterative], sensing: str, data: st.DataObject, seed: int
 ) -> None:
-    """With noise or not, signals of magnitudes around the paper's threshold, and far from it."""
     d = data.draw(st.integers(16, 60), label="d")
     b = data.draw(st.integers(d // 2, d), label="b")
     k = data.draw(st.integers(4, max(4, b // 3)), label="k")
@@ -119,7 +118,6 @@ def test_transforms(monkeypatch: pytest.MonkeyPatch, kernels: Kernels, kind: typ
 
 @EACH
 def test_iterations_are_cut(kernels: Kernels, kind: type[Iterative]) -> None:
-    """A lower limit gives the beginning of the longer run."""
     sketch = SubsampledHadamard(200, 70).draw(3, kernels=kernels)
     y = sketch.sketch(kernels.asarray(draw("heavy_tail", 200, 20, 8, 2)))
     whole = kind(20, iterations=60).recover(sketch, y)
@@ -166,13 +164,11 @@ D, B = 20, 10
 
 
 def drawn(kind: type[Recovery], kernels: Kernels, **options: Any) -> Any:
-    """An operator that this recovery can decode."""
     family = BlockSparseEmbedding if kind is CountSketchMedian else SubsampledHadamard
     return family(D, B, **({"s": 5} if family is BlockSparseEmbedding else {})).draw(1, kernels=kernels, **options)
 
 
 def _measured(value: float) -> Any:
-    """Measurements of which one is this value."""
     y = np.ones((2, 3, B))
     y[1, 2, 5] = value
     return y
