@@ -62,8 +62,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What is there by now stays: no later collection of garbage looks at the modules and at thousands of tests again,
-    and there are fewer of them. They took a twentieth of the time."""
+    """No later garbage collection looks at modules and tests again, which took a twentieth of the time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 10, 10)

@@ -199,8 +199,7 @@ def test_an_error_or_the_same(content: Content, tmp_path: Path, data: st.DataObj
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_flipped_bit_and_every_cut_end(kind: str, tmp_path: Path) -> None:
-    """Hundreds of them, spread over the whole file. In a record, a bit that changes no value may pass: one of Parquet's
-    own statistics, say."""
+    """Hundreds, spread over the file. In a record some bits change no value: those of Parquet's statistics, say."""
     files, read = KINDS[kind](tmp_path)
     sound = read()
     for path in files:

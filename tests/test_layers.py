@@ -51,8 +51,7 @@ def upward(container: str, lower: list[str], upper: list[str]) -> list[tuple[str
 
 
 def test_what_breaks_the_layers_is_caught(copy: Path) -> None:
-    """An upward import from each layer, and a module in no layer of each container: all at once, since building the
-    graph of imports takes seconds; each is reported by its name."""
+    """An upward import from each layer, and a module in none: all in one graph, each reported by its name."""
     imports = [
         pair
         for container, layers in LAYERED.items()

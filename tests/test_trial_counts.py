@@ -64,8 +64,7 @@ def test_probabilities(study: str, delta: float) -> None:
 
 
 def test_the_median_training() -> None:
-    """Where one training of 24 is worse than allowed, less than half of all are. Of inversions likewise; what their
-    control needs is the same, with successes. Without an exception 20 would do."""
+    """Of 24 trainings one may be worse, and less than half of all are; inversions likewise. Without any, 20 do."""
     assert proportion_interval(1, 24, error=FEW_LEVEL).high < 0.5 < proportion_interval(2, 24, error=FEW_LEVEL).high
     assert trials_for_zero(0.5, error=FEW_LEVEL) == 20
     for study in ("federated_mlp", "inversion_sizes", "inversion_double_blind", "inversion_noise"):
@@ -231,8 +230,7 @@ def test_the_interval_of_a_probability_of_empty_buckets() -> None:
 
 
 def test_the_interval_of_an_attack_that_knows_nothing() -> None:
-    """Areas under ROC curves of P batches with the property and N without vary by √((P + N + 1)/(12 P N)); a training
-    adds to that what its test batches have in common."""
+    """Areas of P batches and N others vary by √((P + N + 1)/(12 P N)); all trainings share test batches."""
     config = planned("property_inference")["count_sketch/d64-b32-share0.3"].config["task"]
     tested = config["phases"]["test_rounds"]
     found = tested * config["batches"]["positive"] // 10

@@ -105,8 +105,7 @@ def test_tests_are_held() -> None:
 
 @needs_level
 def test_short_computations_have_the_same_bits_as_elsewhere() -> None:
-    """A run of each task. Where one differs, either the code gives other numbers than before (`--write` then), or this
-    processor does: docs/howto/ci.md lists those that gave the same."""
+    """A run of each task. Other code differs (`--write` then), or another processor than docs/howto/ci.md lists."""
     program = HERE / "short_computations.py"
     done = subprocess.run(
         [sys.executable, str(program)], env=clean(), capture_output=True, text=True, check=False, timeout=1200

@@ -277,8 +277,7 @@ ROUNDS = [
 
 @pytest.mark.parametrize(("kind", "compression", "place"), ROUNDS)
 def test_the_memory_is_no_secret(kind: type[Compressor], compression: float, place: Place) -> None:
-    """The true update explains the messages of all rounds, also where clients send what they have kept; another one
-    does not. A message that never changes counts once."""
+    """The true update alone explains the messages of all rounds; a message that never changes counts once."""
     sights = watched(kind, compression).sights(place, 4)
     assert len(sights) == (1 if kind is Plain else 4)
     truth = torch.tensor(updates())[:, sights[0].clients].mean(dim=1)
@@ -315,8 +314,7 @@ def test_a_level_is_as_likely_as_it_is_drawn() -> None:
 
 
 def test_rounds_add_up() -> None:
-    """The most likely image of its class gains from each round with a new key, also where a step looks at four of
-    them."""
+    """The most likely image gains from each round with a new key, also where a step looks at four rounds."""
     found = []
     for rounds in (1, 4, 16):
         seen = target(watched(RandomK, 64), "sum", rounds)

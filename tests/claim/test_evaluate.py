@@ -393,8 +393,7 @@ def test_times_are_compared_with_nothing(tmp_path: Path, capsys: pytest.CaptureF
 def test_nothing_is_predicted_of_ones_own_methods(
     tmp_path: Path, role: str, value: float, sd: float, verdict: str
 ) -> None:
-    """But of a method of the project with the same number, and one of another kind with the same name; the contract is
-    for all."""
+    """But of a project's method with the same number, and another kind with the same name; the contract is for all."""
     claims = read_claims(write(tmp_path, role=role, predicted="holds"))
     tables, kinds = {"one": table(mine=value, ours=value).assign(sd=sd)}, {"one": "sketch"}
     verdicts, _ = evaluate(claims, tables, "quick", kinds=kinds, own={"sketch": ["mine"], "recovery": ["ours"]})

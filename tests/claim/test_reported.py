@@ -33,8 +33,7 @@ def reported(claims: list[Claim], **replaced: pd.DataFrame) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def verdicts() -> pd.DataFrame:
-    """Those of claims.csv, which tests/test_rounding.py finds in the tables again, but those on times, which no tracked
-    table has."""
+    """Those of claims.csv, which tests/test_rounding.py finds in the tables again; no tracked table has times."""
     texts = [f"{kind}{end}" for kind in KINDS for end in ("", "_verdict")]
     found: pd.DataFrame = read_verdicts(published() / "claims.csv").fillna(dict.fromkeys(texts, ""))
     return found

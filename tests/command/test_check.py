@@ -163,8 +163,7 @@ def test_what_is_published_is_what_git_has(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_what_has_no_value_is_said_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A claim with one comparison has no case, a claim that was not run no method, a time no number; a method or a
-    label may be called None; a computed number's interval has no end."""
+    """No case, no method, no number, no end of an interval; a method or a label may be called None."""
     one = {**FAILS, "case": None, "label": "None", "high": float("inf"), "role": "contract"}
     times = {"claim": "X3", "statistic": None, "bound": None}
     idle = {"claim": "X2", "method": None, "label": None, "verdict": "not run"}

@@ -19,9 +19,7 @@ REPORTS = shutil.ignore_patterns("records", "figures", "site", "smoke")  # which
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site-packages of an environment with an installed wheel, which was built of a copy: a build leaves files
-    behind. Beside it are links to all that is installed here. The wheel has studies and sketches that are planned here,
-    and no others, of which Hydra would compose a thousand runs."""
+    """The site-packages of an environment with a wheel of a few studies and sketches, and links to all else here."""
     source, environment = (tmp_path_factory.mktemp(name) for name in ("source", "environment"))
     for name in (*NEEDED, "reports"):
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy

@@ -128,8 +128,7 @@ def check_formula(method: Make, sensing: Family, kernels: Kernels) -> None:
 
 
 def check_scale(method: Make, sensing: Family, kernels: Kernels, dtype: Any, exponents: tuple[int, ...]) -> None:
-    """Signals times powers of two, each another one, give estimates and residuals times these, after as many
-    iterations; under the paper's stopping rule, which has a unit, tiny ones stop after one."""
+    """Powers of two scale the estimates; under the paper's stopping rule, which has a unit, tiny ones stop after one."""
     x = draw_sparse(D, K, len(exponents), 13, noise=NOISE)
     sketch, y = sensed(sensing, kernels, x, dtype)
     recovery = method(k=K)
@@ -210,8 +209,7 @@ def test_signals_do_not_depend_on_their_neighbours(
 
 @EVERY
 def test_a_stack_of_operators(monkeypatch: pytest.MonkeyPatch, kernels: Kernels, name: str) -> None:
-    """Drawn or joined, whole or in blocks of two: for each of its operators what that gives alone, bit for bit on a
-    CPU, where some stop early and others are measured in tiny units."""
+    """Drawn or joined, whole or in blocks: what each operator gives alone, bit for bit on a CPU."""
     sizes, recovery = family(name), make(name)(k=K)
     stack = sizes.draw(KEY, operators=5, kernels=kernels)
     alone = [sizes.draw(KEY, first=t, kernels=kernels) for t in range(5)]
@@ -283,8 +281,7 @@ def test_scale(kernels: Kernels, name: str, data: st.DataObject, dtype: Any) -> 
 @EVERY
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_constant_and_largest_measurements(kernels: Kernels, name: str, dtype: Any) -> None:
-    """Up to the largest number there is an estimate, or an error that says that it is beyond; a device may take float32
-    numbers below the smallest normal one for zeros, as CuPy compiles kernels so."""
+    """An estimate, or an error that says it is beyond; a device may take float32 below the normal numbers for 0."""
     sketch, recovery, largest = family(name).draw(KEY, kernels=kernels), make(name)(k=K), np.finfo(dtype).max
     for value in (largest, np.finfo(dtype).tiny, np.finfo(dtype).smallest_subnormal):
         y = np.full(B, value, dtype=dtype)

@@ -118,8 +118,7 @@ def test_it_composes_by_itself(name: str) -> None:
 
 @pytest.mark.parametrize("name", TASKS)
 def test_its_rows(name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """They are rows, can be recorded, and are not all lost; the log says how far it is; the seed is all of their
-    randomness."""
+    """Rows that can be recorded, not all lost; the log says how far it is; the seed is all of their randomness."""
     with caplog.at_level(logging.INFO, "sketchbench"):
         measured = rows(name)
     assert any(entry.name.startswith("sketchbench") for entry in caplog.records), "nothing was logged"

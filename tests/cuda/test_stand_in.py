@@ -145,8 +145,7 @@ def test_it_offers_what_its_table_names(cupy: Any) -> None:
 
 
 def test_it_has_every_name_that_the_code_uses() -> None:
-    """And functions the named arguments of their calls, also where no test comes by: what is written after `xp.`, and
-    after `cupy.` among the kernels."""
+    """And their calls' named arguments: all that is written after `xp.`, and after `cupy.` among the kernels."""
     table = json.loads(cupy_names.TABLE.read_text())
     linalg = {f"linalg.{name}": text for name, text in table["linalg"].items()}
     others = {name.removeprefix("cupy."): text for name, text in table["others"].items()}

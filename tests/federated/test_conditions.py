@@ -1,5 +1,4 @@
-"""What every training refuses before its first round: the error names the value and the condition, and nothing has been
-trained by then."""
+"""What trainings refuse before their first round: the error names the value and the condition."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -57,8 +57,7 @@ def run(algorithm: FedAvg, make: Callable[[], nn.Module], rounds: int, **given: 
 def transcribed(
     make: Callable[[], nn.Module], algorithm: FedAvg, rounds: int, samples: Samples, local: Any
 ) -> nn.Module:
-    """FedAvg as everyone knows it, on full weights: each client trains its copy of the whole model with the
-    round's sketches, by `local`, and the server averages."""
+    """FedAvg on full weights: each client trains a copy of the model with the round's sketches by `local`."""
     model = initialise(make, 1).double()
     parts = parts_of(samples)
     for t in range(rounds):
@@ -113,8 +112,7 @@ def same(found: nn.Module, expected: nn.Module) -> None:
 
 @EACH
 def test_it_is_fedavg_on_the_sketched_model(family: Family) -> None:
-    """What the server gets without seeing data, and clients without seeing weights, is what FedAvg gives whose
-    clients train all weights through the round's sketches (zhang2021 Eq. 2, Appendix E)."""
+    """As FedAvg whose clients train all weights through the round's sketches (zhang2021 Eq. 2, Appendix E)."""
     algorithm = FedAvg(0.3, epochs=2, batch=4, participation=0.5, local_step="weights")
 
     def make() -> nn.Module:

@@ -336,8 +336,7 @@ def redo(clients: Federation, trial: int, compress: Callable[[Tensor], Tensor], 
 
 @pytest.mark.parametrize(("make", "compress", "off"), [(TopK, largest, 0.2), (Sign, signs, 1e-3)])
 def test_redone(make: type[Compressor], compress: Callable[[Tensor], Tensor], off: float) -> None:
-    """The same weights after a round, to rounding, and after 20, where rounding changes which entries Top-K sends,
-    nearly so; and the same accuracy."""
+    """The same weights after a round, to rounding, nearly so after 20 (Top-K follows rounding); the same accuracy."""
     dealt = functools.partial(partition.one_class, clients=10, samples=RECORDS)
     data, model = digits.mixed(), functools.partial(mlp, hidden=[50])
     clients = make_federation(kernels.load("numba"), data, dealt, model, [1, 2])

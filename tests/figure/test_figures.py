@@ -73,8 +73,7 @@ def tables(figure: str) -> dict[str, pd.DataFrame]:
 
 
 def draw(figure: str, given: dict[str, pd.DataFrame], path: Path) -> bytes:
-    """The picture, of axes that are settled as the command settles them: else its bytes may differ in the names of clip
-    paths, by the last bit of a layout."""
+    """The picture, of axes settled as the command does: else names of clip paths differ by a layout's last bit."""
     drawn = drawing.draw(CATALOGUE[figure], given)
     saving._settle(drawn)
     drawn.savefig(path, metadata={"Date": None})
@@ -113,8 +112,7 @@ def test_a_figure(figure: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("figure", CATALOGUE)
 def test_a_figure_of_one_unknown_family(figure: str) -> None:
-    """A user's family has no colour of its own, and perhaps neither exact values nor bounds: it is laid out, at least,
-    by what writes the others above."""
+    """A user's family has no colour of its own, and perhaps neither exact values nor bounds: it is laid out."""
     given = tables(figure)
     for study, frame in given.items():
         one = frame[frame["method"] == frame["method"].iloc[0]].copy()

@@ -83,8 +83,7 @@ def assert_close(ours: list[torch.Tensor], theirs: list[torch.Tensor]) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_steps_are_those_of_a_simulated_round(found: list[dict[str, Any]], name: str) -> None:
-    """To rounding; messages that add up in float are summed on their way, others are gathered, and the bytes that were
-    handed to the collectives are those that the round states."""
+    """To rounding; messages that add up are summed, others gathered, with the bytes that the round states."""
     first, second = (one[name] for one in found)
     training = Training(name, first["order"])
     for number, mean in enumerate(first["means"]):
@@ -114,8 +113,7 @@ def test_compressors_differ(found: list[dict[str, Any]]) -> None:
 
 @pytest.mark.statistical
 def test_power_sgd_has_the_curve_of_torch_s_hook(folder: Path) -> None:
-    """The mean loss of its course lies within the interval of paired differences (99.9 %), which leaves out torch's own
-    hook without error feedback."""
+    """Mean loss within the 99.9 % interval of paired differences, which leaves out torch's hook without feedback."""
     curves = {name: np.array(one).mean(axis=1) for name, one in torch.load(folder / "curves0.pt").items()}
     reach = stats.t.ppf(0.9995, SEEDS - 1) / math.sqrt(SEEDS)
     ours, without = (curves[name] - curves["torch"] for name in ("ours", "torch without feedback"))

@@ -140,8 +140,7 @@ def nbytes(messages: list[FlowerMessage]) -> int:
 
 @pytest.mark.parametrize("name", sorted({*MESSAGES} - STEPS))
 def test_rounds_are_those_of_a_simulation(name: str) -> None:
-    """To rounding; the logged bytes are those of the messages, and those that a round states, where the step of a
-    round is received with the next, and all weights with the first."""
+    """To rounding, with the bytes of the messages; a step comes with the next round, all weights with the first."""
     run = Run(strategy(name), client_app([mod(name)]))
     compressor = for_layouts(name, compression(name), SEED)(LAYOUT)
     assert steps(run, compressor) == [True] * ROUNDS
@@ -318,8 +317,7 @@ def trained(name: str, layout: Layout) -> Trained:
 
 @pytest.mark.parametrize("name", ["top_k", "power_sgd", "fetch_sgd"])  # of each kind of memory
 def test_a_simulation_reaches_what_the_project_s_training_reaches(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ten clients with the same batches: the same weights to rounding, accuracy and bytes. Those of another compressor
-    are far."""
+    """Ten clients, the same batches: the same weights to rounding, accuracy and bytes; another compressor is far."""
     in_this_process(monkeypatch)
     layout = federation().layout
     shapes = {str(number): shape for number, shape in enumerate(layout.shapes)}

@@ -273,8 +273,7 @@ print(os.environ.get("OMP_WAIT_POLICY"))
 
 @pytest.mark.parametrize(("given", "turns"), [(None, 0), ("active", 30_000_000_000)])
 def test_openmp_waits_passively(given: str | None, turns: int) -> None:
-    """GNU OpenMP tells, when it is loaded, how often a thread looks before it sleeps: 300,000 times by default. The
-    user's choice stands, and the environment stays as it was."""
+    """GNU OpenMP tells how often a thread looks before it sleeps (300,000 by default); the user's choice stands."""
     own = {"OMP_WAIT_POLICY": given} if given else {}
     done = run(WAIT, OMP_DISPLAY_ENV="verbose", NUMBA_THREADING_LAYER="omp", NUMBA_NUM_THREADS="2", **own)
     if "No threading layer could be loaded" in done.stderr:

@@ -72,8 +72,7 @@ def observed(task: Any = SOUND) -> list[dict[str, Any]]:
 
 
 def controlled(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows with nothing more to ask of the control, which all trainings have met: they are enough for leaks that
-    are seen in every one, and too few to show at the level of a quick run that most would meet it."""
+    """The rows with the control met: ten trainings show leaks, and too few to show that most meet the control."""
     assert {row["positive_control"] for row in rows} == {SOUND.trials}
     return [{name: value for name, value in row.items() if name != "positive_control"} for row in rows]
 
@@ -111,8 +110,7 @@ def test_estimates_from_the_weights_themselves(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.usefixtures("plain_trainings_once")
 def test_sketches_that_are_not_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One S for all rounds: option II then gives the update within its row space. The areas are so near to 1, and so
-    skewed, that no mean of ten is judged: nothing holds, and no training looks safe."""
+    """Option II gives the update in its row space; areas near 1 are too skewed to judge, and none looks safe."""
     broadcast = watched_training.broadcast
     monkeypatch.setattr(watched_training, "broadcast", lambda model, key, kernels: broadcast(model, 7, kernels))
     rows = observed()
@@ -124,8 +122,7 @@ def test_sketches_that_are_not_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("leaking", [False, True])
 def test_labels_that_follow_from_time(monkeypatch: pytest.MonkeyPatch, leaking: bool) -> None:
-    """Features that tell nothing but the round tell nothing of the batches, unless those with the property come at
-    times of their own, in learning as in testing."""
+    """The round alone tells nothing of the batches, unless those with the property come at times of their own."""
     now = [0]
 
     def at(self: Any, t: int) -> Any:

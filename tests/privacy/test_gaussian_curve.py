@@ -172,8 +172,7 @@ def test_goals_out_of_reach_are_refused() -> None:
 
 @pytest.mark.parametrize(("rows", "norm"), [(10, 0.0), (400, 3.0), (400, 60.0)])
 def test_rounded_vectors_are_as_long_as_stated(rows: int, norm: float) -> None:
-    """In 4,000 draws, of which one exceeds a bound of β = 1e-7 with a chance of 4e-4. Rounding is seen: of many rows,
-    all changes exceed the norm itself."""
+    """4,000 draws exceed a bound of β = 1e-7 with a chance of 4e-4; of many rows, all changes exceed the norm."""
     random = np.random.default_rng(7)
     y = random.standard_normal((4000, rows)) * 100
     x = random.standard_normal(rows)

@@ -83,8 +83,7 @@ def test_formulas_on_samples(name: str, kind: str, rate: float, sigma: float, st
 @examples(15)
 @given(rate=RATES | st.just(1.0), sigma=SIGMAS, steps=STEPS, delta=DELTAS)
 def test_renyi_is_between_what_is_proven(rate: float, sigma: float, steps: int, delta: float) -> None:
-    """At least the exact ε of one batch, which is one release with a probability of `rate`; at most that of full
-    batches, which is at most 0.5 % above the best of all orders, and at least the exact ε."""
+    """Between the exact ε of one batch and that of full batches, which is within 0.5 % of the best of all orders."""
     sampled, full = (
         known("rdp", release(sigma, steps, "poisson", rate), delta),
         known("rdp", release(sigma, steps), delta),
@@ -96,10 +95,7 @@ def test_renyi_is_between_what_is_proven(rate: float, sigma: float, steps: int, 
 
 
 def best_order(rho: float, delta: float) -> float:
-    """The bound of Canonne, Kamath and Steinke for the Rényi divergence α ρ at the best order 1 + t.
-
-    There its derivative, ρ + log(δ (1 + t))/t², is 0.
-    """
+    """Canonne, Kamath and Steinke's bound for divergence α ρ at the best order 1 + t: ρ + log(δ (1 + t))/t² = 0."""
     if delta**2 + math.expm1(-rho) > 0:
         return 0.0
     top = math.log(math.sqrt(-math.log(delta) / rho))

@@ -9,8 +9,7 @@ KEPT = PROJECT / "reports" / "paper" / "records"
 
 
 def test_every_kept_record_would_be_taken() -> None:
-    """A refused one says why: no such run is planned any more, or code that its numbers depend on has changed. Then
-    make it again (`make paper ARGS=...`), or undo the change."""
+    """Else no such run is planned, or its code changed: make it again (`make paper ARGS=...`), or undo the change."""
     plan = planning.expand("paper", "numba", studies=",".join(study.names(CONF)))
     outcomes = list(Gathering(plan, dry=True).look_through(KEPT))
     assert [str(outcome) for outcome in outcomes if outcome.fate not in ("taken", "not needed")][:3] == []

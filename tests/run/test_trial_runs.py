@@ -1,5 +1,4 @@
-"""Trials as runs: the same rows as of one run, of those that are there; time limits; what one command leaves, the next
-one goes on with."""
+"""Trials as runs: the same rows as of one run; time limits; what one command leaves, the next one goes on with."""
 
 import functools
 import io

@@ -97,9 +97,7 @@ def test_controls() -> None:
 
 @pytest.mark.parametrize(("hashing", "alike"), [("rows", False), ("polynomial", True)])
 def test_blocks_have_hash_functions_of_their_own(hashing: Hashing, alike: bool) -> None:
-    """Two items collide in both of two blocks of 8 buckets in 1/64 of the draws if blocks are independent, and in about
-    1/13 if both have the same slope. The threshold 1/25 is 12 standard errors of 4,000 draws above the one, and 8 below
-    the other."""
+    """Of 4,000 draws 1/64 collide twice if independent, 1/13 with the same slope: 1/25 is 12 and 8 errors away."""
     embedding = BlockSparseEmbedding(2, 16, s=2, hashing=hashing).draw(1, operators=4000, kernels="numpy")
     inner = abs(embedding.materialize()).transpose(0, 2, 1) @ abs(embedding.materialize())
     both = float((inner[:, 0, 1] > 0.75).mean())  # each common block gives 1/2

@@ -116,9 +116,7 @@ def test_descent_without_a_sketch_needs_half_of_the_rounds() -> None:
 
 
 def test_what_noise_adds_through_a_sketch() -> None:
-    """Attained by L/2 ‖w‖² under CountSketch at the largest step, 1/((1 + α)L): f falls by just 1 - ηL in the mean, and
-    the noise adds what the bound says. Every round is the mean over all 216 sketches of 3 columns and 3 buckets, and
-    over both signs of the noise; d - 1 = 2 over b = 3 is α."""
+    """Attained by L/2 ‖w‖² at step 1/((1 + α)L), over all 216 CountSketches of d = b = 3 (α = 2/3) and both signs."""
     sketches = exhaustive.count_sketch(3, 3)
     back = np.einsum("mbi,mbj->mij", sketches.matrices, sketches.matrices)
     L, alpha, variance = 1.7, 2 / 3, 0.3

@@ -34,8 +34,7 @@ COMPUTED = song2023.COUNTEREXAMPLES | tang2021.COUNTEREXAMPLES | zhang2021.COUNT
 
 
 def agrees(value: float, given: float) -> bool:
-    """Whether a value is the given one: exactly, for a whole number without a point; to the digits that it is given
-    to, and to three digits at least, for another."""
+    """Whether a value is the given one: a whole number exactly, another to its digits, and to three at least."""
     if isinstance(given, int) or given in (float("inf"), 0.0):
         return value == pytest.approx(given, rel=1e-9, abs=1e-9)
     digits = Decimal(repr(given))
@@ -161,8 +160,7 @@ RELATIVE = 1e-12  # the error of a few sums in float64, and more
 
 
 def conditions_of_theorem_k_3_on_the_square(x: np.ndarray, y: np.ndarray) -> None:
-    """L(x) = ‖x‖² is (c, d, p)-semi-strongly convex with c = 0 and d = 1, has an (α, β, p)-semi-Lipschitz gradient
-    with α = 0 and β = 2, and is (2, 2)-non-critical: each with equality."""
+    """‖x‖² meets each with equality: c = 0, d = 1; α = 0, β = 2; (2, 2)-non-critical."""
     assert x @ x == pytest.approx(y @ y + 2 * y @ (x - y) + (x - y) @ (x - y))
     assert np.linalg.norm(2 * x - 2 * y) == pytest.approx(2 * np.linalg.norm(x - y))
     assert (2 * x) @ (2 * x) == pytest.approx(2**2 * (x @ x))
@@ -197,8 +195,7 @@ def test_theorem_k_3_fails_at_every_step_size_that_it_allows(eta: float) -> None
 
 
 def exceedance_of_flat_vectors(level: float, *, n: int) -> float:
-    """P(|gᵀRᵀRh - gᵀh| >= level ‖g‖‖h‖) for a CountSketch of one bucket with independent signs and g = h flat: then
-    gᵀRᵀRh/‖g‖² = (2B - n)²/n with a binomial number B of plus signs."""
+    """P(|gᵀRᵀRh - gᵀh| >= level ‖g‖‖h‖), one bucket, g = h flat: gᵀRᵀRh/‖g‖² = (2B - n)²/n, B binomial."""
     plus = np.arange(n + 1)
     errors = abs((2 * plus - n) ** 2 / n - 1)
     return float(stats.binom.pmf(plus, n, 0.5)[errors >= level].sum())
@@ -232,8 +229,7 @@ def test_lemma_d_25_at_one_bucket_needs_twice_the_threshold() -> None:
 
 @pytest.mark.parametrize("delta", [1e-3, 1e-4, 1e-5])
 def test_lemma_d_25_at_two_buckets_spares_flat_vectors(delta: float) -> None:
-    """At b = 2, where the two buckets' sums are the plane's random walk: with the axes turned by 45°, two independent
-    walks on the line. At most a fifth of 2δ."""
+    """The buckets' sums walk in the plane: turned by 45°, two walks on the line. At most a fifth of 2δ."""
     n = 640
     plus = np.arange(n + 1)
     walk, chance = (2 * plus - n) ** 2, stats.binom.pmf(plus, n, 0.5)

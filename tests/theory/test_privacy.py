@@ -52,8 +52,7 @@ def test_the_noise_is_enough_by_the_exact_account(epsilon: float) -> None:
 
 
 def delta_of_randomised_responses(epsilon: float, each: float, times: int) -> float:
-    """The smallest δ for which `times` answers, each true with odds e^`each` to 1, are (ε, δ)-private: the sum over the
-    numbers of true answers of P - e^ε Q, where it is positive (Kairouz, Oh and Viswanath 2015)."""
+    """The least δ of `times` answers, each true with odds e^`each`: Σ max(P - e^ε Q, 0) (Kairouz et al. 2015)."""
     truth = 1 / (1 + math.exp(-each))
     return sum(
         math.comb(times, k)

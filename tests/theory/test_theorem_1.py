@@ -70,8 +70,7 @@ def fewest_rounds(gamma: float) -> int:
 
 
 def test_the_fewest_rounds() -> None:
-    """The proof's 1/6 + u/2 + 3 c u² <= 1/4 for u = 1/√T, solved for T. At γ = 1/2, c = 3: u <= (√3.25 - 1/2)/18, so
-    T >= 190.9; at γ = 1/4, c = 5/9: u <= (√(1/4 + 5/9) - 1/2)/(10/3), so T >= 70.4; at c = 0, T >= 36."""
+    """1/6 + u/2 + 3 c u² <= 1/4 for u = 1/√T: T >= 190.9 at γ = 1/2, c = 3; 70.4 at 1/4, 5/9; 36 at c = 0."""
     assert fewest_rounds(0.5) == 191
     assert fewest_rounds(0.25) == 71
     assert fewest_rounds(1e-9) == 37

@@ -129,10 +129,7 @@ def expected(recovery: Iterative, sketch: Sketch, y: Vector) -> Outcome:
 
 
 def check_iterates(recovery: Iterative, sketch: Sketch, y: Matrix) -> int:
-    """Every iterate, every residual norm and the number of iterations, of signals y (N, b).
-
-    Returns of how many signals: of those whose margin allows it.
-    """
+    """Every iterate, residual norm and number of iterations of y (N, b); returns of how many signals."""
     kernels = sketch.kernels
     outcomes = [expected(recovery, sketch, row) for row in y]
     chosen = [n for n, outcome in enumerate(outcomes) if outcome.margin > MARGIN]

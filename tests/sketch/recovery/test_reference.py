@@ -131,8 +131,7 @@ def test_iterations_are_cut(kernels: Kernels, kind: type[Iterative]) -> None:
 
 @pytest.mark.parametrize("unit", [1.0, 3.0, 1e-9])
 def test_thresholds_of_the_stopping_rules(kernels: Kernels, unit: float) -> None:
-    """A signal well below the threshold, or not: 1e-4 in the unit, or of the norm of the estimate; the residual, which
-    vanishes here, is below it in any unit."""
+    """1e-4 in the unit, or of the estimate's norm; the residual, which vanishes here, is below it in any unit."""
     sketch = SubsampledHadamard(64, 64, signs=False).draw(1, kernels=kernels)  # orthogonal
     x = np.zeros((2, 64))
     x[:, :4] = unit
@@ -145,11 +144,7 @@ def test_thresholds_of_the_stopping_rules(kernels: Kernels, unit: float) -> None
 
 
 def test_rounding_decides_nothing() -> None:
-    """A unit that is no power of two changes the result by rounding only.
-
-    With k = 2, two steps solve the least squares on a support; the residual there is then 0 up to
-    rounding, and so are both parts of the next step's length.
-    """
+    """In any unit, though for k = 2 the residual after two steps is 0 up to rounding, as is the next step's length."""
     sketch = SubsampledHadamard(200, 150, signs=False).draw(0, kernels="numpy")
     y = sketch.sketch(draw_sparse(200, 2, 100, 0, noise=0.05))
     one, three = FIHT(2).recover(sketch, y), FIHT(2).recover(sketch, 3 * y)
