@@ -128,7 +128,7 @@ def check_formula(method: Make, sensing: Family, kernels: Kernels) -> None:
 
 
 def check_scale(method: Make, sensing: Family, kernels: Kernels, dtype: Any, exponents: tuple[int, ...]) -> None:
-    """Powers of two scale the estimates; under the paper's stopping rule, which has a unit, tiny ones stop after one."""
+    """Powers of two scale the estimates; under the paper's stopping rule, which has a unit, tiny ones stop early."""
     x = draw_sparse(D, K, len(exponents), 13, noise=NOISE)
     sketch, y = sensed(sensing, kernels, x, dtype)
     recovery = method(k=K)
