@@ -85,16 +85,6 @@ def test_no_verdict_depends_on_what_was_predicted(tmp_path: Path) -> None:
         pd.testing.assert_frame_equal(one, found[0])
 
 
-def test_more_comparisons_widen_every_interval(tmp_path: Path) -> None:
-    """Bonferroni: the error rate is shared by all claims of a run."""
-    claims = read_claims(write(tmp_path))
-    alone, _ = evaluate(claims, {"one": table(good=1.0)}, "quick")
-    among, levels = evaluate(claims, {"one": table(good=1.0, **{f"s{i}": 1.0 for i in range(99)})}, "q")
-    assert levels.comparisons == 100
-    widths = [(v["high"] - v["low"]).iloc[0] for v in (alone, among)]
-    assert widths[1] > 1.2 * widths[0]
-
-
 def test_computed_numbers_take_no_share_of_the_error(tmp_path: Path) -> None:
     both = [
         {"criterion": "equality", "where": {"quantity": "q"}, "margin": 0.1},
@@ -447,10 +437,3 @@ def test_trials_that_are_not_there_yet(tmp_path: Path) -> None:
     check = {"criterion": "equality", "where": {"quantity": "p"}}
     verdicts, _ = evaluate(read_claims(write(tmp_path, checks=[check])), {"one": whole}, "quick")
     assert verdicts["verdict"].to_list() == ["not run"]
-
-
-def test_a_single_trial_leaves_it_open(tmp_path: Path) -> None:
-    claims = read_claims(write(tmp_path))
-    single = table(good=1.0).drop(columns=["sd", "skewness"]).assign(trials=1, sd=float("nan"), skewness=float("nan"))
-    verdicts, _ = evaluate(claims, {"one": single}, "quick")
-    assert verdicts["verdict"].to_list() == ["inconclusive"]

@@ -12,7 +12,6 @@ from examples import examples
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from sketchbench import kernels
 from sketchbench.base.errors import ConfigError
 from sketchbench.base.project import CONF
 from sketchbench.command.main import main
@@ -146,14 +145,6 @@ def command(*arguments: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def test_one_task() -> None:
-    done = command("run", "sketch=srht", *SMALL)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[0] == "srht, d=12, b=4, numpy kernels"
-    assert "embedding_constant  flat" in done.stdout
-    assert "20 of 20 trials" in done.stderr
-
-
 def test_a_record(tmp_path: Path) -> None:
     path = tmp_path / "one.parquet"
     main(["run", "--result", str(path), *SMALL])
@@ -181,12 +172,6 @@ def test_bad_input(tmp_path: Path) -> None:
     assert "sketch size b=0 must satisfy 1 <= b (d=12)" in lines[0]
     assert done.stdout == ""
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.skipif(kernels.device_missing() is None, reason="there is a CUDA device")
-def test_cupy_without_a_device() -> None:
-    with pytest.raises(SystemExit, match="kernels=cupy can't run here"):
-        main(["run", "kernels=cupy"])
 
 
 def test_the_plan_lists_runs(capsys: pytest.CaptureFixture[str]) -> None:

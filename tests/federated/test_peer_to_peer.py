@@ -54,11 +54,6 @@ def test_estimates() -> None:
     np.testing.assert_allclose(estimate_from_own(at), WEIGHTS[0] @ P + WEIGHTS[1] @ (np.eye(D) - P))
 
 
-def test_whoever_has_the_same_weights_knows_them() -> None:
-    same = np.broadcast_to(WEIGHTS[:1], WEIGHTS.shape)
-    np.testing.assert_allclose(estimate_from_own(seen(same, SKETCHES[0])), WEIGHTS[0])
-
-
 def test_a_ring_has_three_nodes_or_more() -> None:
     with pytest.raises(ValueError, match="nodes=2 must be >= 3"):
         Ring(nodes=2, outputs=1, samples=1, heterogeneity=0)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from drawn import KEY, draws, stack
+from drawn import KEY, stack
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 from scipy.special import ndtri
@@ -105,13 +105,6 @@ def test_dense_entries(d: int) -> None:
         np.testing.assert_allclose(stack(Gaussian(d, 3), T)[t], ndtri(uniform) / 3**0.5, rtol=1e-13)
         drawn = [signs(d, t, ENTRIES, row) for row in range(3)]
         np.testing.assert_allclose(stack(AMS(d, 3), T)[t], np.array(drawn) / 3**0.5)
-
-
-def test_operators_are_numbered_from_the_first() -> None:
-    whole = stack(CountSketch(9, 5), 5)
-    later: Any = CountSketch(9, 5).draw(KEY, operators=2, first=3, kernels="numpy").materialize()
-    np.testing.assert_array_equal(later, whole[3:])
-    assert draws(2).words(SIGNS, 5).tolist() == [[word(i, t, SIGNS) for i in range(5)] for t in range(2)]
 
 
 # What drawing and applying a sketch of a long vector takes beside the vector
