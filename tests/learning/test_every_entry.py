@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 from sketchbench.command.main import main
 from sketchbench.learning.dataset import cifar10, fetch, mnist, partition
-from sketchbench.learning.dataset.dataset import VARIABLE
+from sketchbench.learning.dataset.dataset import VARIABLE, Split
 from sketchbench.learning.dataset.fetch import File
 from sketchbench.run.config import composition
 
@@ -63,7 +63,7 @@ def test_a_data_set(name: str, root: Path) -> None:
         assert images.shape[1:] == data.shape
         assert 0 <= labels.min() <= labels.max() < data.classes
         assert images.max() <= data.white
-        features = data.features((images[:9], labels[:9]))
+        features = data.features(Split(images[:9], labels[:9]))
         assert features.shape == (min(9, len(images)), np.prod(data.shape))
         assert features.max() <= 1
     data.check_disjoint()
