@@ -95,7 +95,7 @@ def test_few_rows(timed: Any, kernels: Kernels, normals: Callable[..., Any], row
     timed(lambda: peer.transform(x), x, group="sparse_embedding", name=case, b=b, ours="sketch")
 
 
-# Dense sketches, generated while they are applied, beside the stored matrix of scikit-learn; and the
+# Dense sketches beside the stored matrix of scikit-learn, and the memory that the largest one takes
 
 
 DENSE = {"gaussian": Gaussian, "ams": AMS}

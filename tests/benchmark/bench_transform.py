@@ -105,7 +105,7 @@ def same_in_c(kernels: Kernels, transform: Transform, dtype: str, power: int) ->
     np.testing.assert_array_equal(kernels.walsh_hadamard(x), theirs * x.dtype.type(2.0 ** (-power / 2)))
 
 
-# A copy, the least that a pass over memory costs: how far its `copies` are from 1 is the noise
+# A copy, the least that a pass over memory costs: its `copies` differ from 1 by the noise
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

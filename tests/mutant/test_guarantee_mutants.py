@@ -163,7 +163,7 @@ def test_a_sketch_of_all_features_is_refused() -> None:
 # Decentralised learning that leaks is rejected by the claims that pass the sound one
 
 
-def task_peer_to_peer_mutants(family: Family | None = None, heterogeneity: float = 0) -> PeerToPeerLearning:
+def peers(family: Family | None = None, heterogeneity: float = 0) -> PeerToPeerLearning:
     return PeerToPeerLearning(
         **shared(family or CountSketch(16, 8), 6),
         points=3,
@@ -173,7 +173,7 @@ def task_peer_to_peer_mutants(family: Family | None = None, heterogeneity: float
 
 
 def test_sound() -> None:
-    rows = task_peer_to_peer_mutants().run()
+    rows = peers().run()
     assert verdicts("Z18", rows) == {"holds"}
     assert verdicts("Z18-own", rows) == {"fails", "holds"}
     losses = {(row["case"], row["round"]): row["mean"] for row in rows if row["quantity"] == "loss"}
@@ -182,21 +182,21 @@ def test_sound() -> None:
 
 
 def test_weights_as_they_are() -> None:
-    assert verdict("Z18", task_peer_to_peer_mutants(Identity(16, 16)).run()) == "fails"
-    plain = [row.replace(case="option I") for row in task_peer_to_peer_mutants().run() if row["case"] == "plain"]
+    assert verdict("Z18", peers(Identity(16, 16)).run()) == "fails"
+    plain = [row.replace(case="option I") for row in peers().run() if row["case"] == "plain"]
     assert verdicts("Z18", plain) == {"fails"}
 
 
 def test_one_sketch_for_all_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     draw = PeerToPeerLearning._draw
     monkeypatch.setattr(PeerToPeerLearning, "_draw", lambda self, trial, t: draw(self, trial, 0))
-    assert verdict("Z18", task_peer_to_peer_mutants().run()) == "fails"
+    assert verdict("Z18", peers().run()) == "fails"
 
 
 def test_an_attacker_with_other_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     """Weights that have nothing to do with the neighbour's are no help, nor is option II under their name."""
     monkeypatch.setitem(peer_to_peer.OPTIONS, "own weights", peer_to_peer.OPTIONS["option II"])
-    assert verdict("Z18-own", task_peer_to_peer_mutants().run()) == "holds"
+    assert verdict("Z18-own", peers().run()) == "holds"
 
 
 def test_nodes_that_start_apart(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,4 +207,4 @@ def test_nodes_that_start_apart(monkeypatch: pytest.MonkeyPatch) -> None:
         return random.standard_normal(start.shape), *data
 
     monkeypatch.setattr(Ring, "draw", apart)
-    assert verdict("Z18-own", task_peer_to_peer_mutants().run()) == "holds"
+    assert verdict("Z18-own", peers().run()) == "holds"

@@ -74,7 +74,7 @@ def test_resampling_one_record_is_sampling_without_replacement() -> None:
     assert exact <= limit <= 1.1 * exact
 
 
-# Discrete Gaussians: the sampler beside the distribution, sums beside one of them, moments beside the continuous ones,
+# Discrete Gaussians: the sampler beside the distribution, sums and moments beside the continuous ones
 
 
 DRAWS = 40_000
