@@ -374,7 +374,7 @@ def test_a_property_is_told() -> None:
 
 
 LAYOUT = Layout(((50, 8), (50,)))
-TRIALS_ROW_ORDER = 3
+FEW_TRIALS = 3
 RANDOM = np.random.default_rng(0)
 
 
@@ -392,9 +392,9 @@ SIGNED = sensing(SubsampledHadamard)
 
 def messages(make: Callable[..., Compressor]) -> tuple[Compressor, At, Any, Any]:
     compressor = make(layout=LAYOUT, limit=byte_limit(LAYOUT, 4))
-    at = At(KERNELS, 3, 0, TRIALS_ROW_ORDER)
-    x = np.random.default_rng(1).standard_normal((TRIALS_ROW_ORDER, 1, LAYOUT.d)).astype("float32")
-    exchange = compressor.exchange(x, compressor.begin(TRIALS_ROW_ORDER, 1, KERNELS), at)
+    at = At(KERNELS, 3, 0, FEW_TRIALS)
+    x = np.random.default_rng(1).standard_normal((FEW_TRIALS, 1, LAYOUT.d)).astype("float32")
+    exchange = compressor.exchange(x, compressor.begin(FEW_TRIALS, 1, KERNELS), at)
     return compressor, at, x, exchange
 
 

@@ -173,9 +173,9 @@ def test_labels_and_probabilities_mean_the_same() -> None:
 # The attack with a prior: what it does where nothing is seen, where all is, and in between by closed form
 
 
-SHAPE_MOST_LIKELY = (1, 2, 3)
+SMALL = (1, 2, 3)
 RANDOM = np.random.default_rng(0)
-IMAGES = RANDOM.random((50, *SHAPE_MOST_LIKELY)) @ RANDOM.random((3, 3)) / 3
+IMAGES = RANDOM.random((50, *SMALL)) @ RANDOM.random((3, 3)) / 3
 PRIOR = learn_prior(IMAGES, torch.zeros(1, dtype=torch.float64))
 MATRIX = torch.from_numpy(RANDOM.standard_normal((4, 6)))
 LIKELY = MostLikely(evaluations=200, starts=1, goal=0.0, label="read", history=20, stages=6, variation=0.0)
@@ -188,7 +188,7 @@ def linear(observed: Tensor, noise: float, matrix: Tensor = MATRIX) -> View:
     def predicted(image: Tensor, label: Tensor) -> Tensor:
         return matrix @ image.flatten() + 0 * label.sum()
 
-    return View(observed, predicted, SHAPE_MOST_LIKELY, 2, 8, output=torch.tensor([0.0, 1.0]), noise=noise, prior=PRIOR)
+    return View(observed, predicted, SMALL, 2, 8, output=torch.tensor([0.0, 1.0]), noise=noise, prior=PRIOR)
 
 
 def test_the_prior_has_the_moments_of_the_images() -> None:
@@ -197,7 +197,7 @@ def test_the_prior_has_the_moments_of_the_images() -> None:
     np.testing.assert_allclose(PRIOR.root @ PRIOR.root, np.cov(flattened.T), atol=FLOOR**2)
     z = torch.from_numpy(RANDOM.standard_normal((5, 6)))
     torch.testing.assert_close(PRIOR.images(z).flatten(1), PRIOR.mean.flatten() + z @ PRIOR.root)
-    assert float(uniform_prior(SHAPE_MOST_LIKELY, z).root.square().sum()) == pytest.approx(6 / 12)
+    assert float(uniform_prior(SMALL, z).root.square().sum()) == pytest.approx(6 / 12)
 
 
 @pytest.mark.parametrize("noise", [1.0, 0.1])

@@ -154,7 +154,7 @@ def test_many_methods_are_counted() -> None:
 
 
 FACTS: dict[str, Any] = {"scale": "quick", "seed": 0, "kernels": "numba", "skipped": []}
-KINDS_GATE = {"contract": "sketch", "sensing": "recovery", "moments": "sketch", "reconstruction": "recovery"}
+ALL_KINDS = {"contract": "sketch", "sensing": "recovery", "moments": "sketch", "reconstruction": "recovery"}
 
 
 @pytest.fixture
@@ -168,7 +168,7 @@ def claims(tmp_path: Path) -> list[Claim]:
 
 
 def verdicts(claims: list[Claim], **tables: pd.DataFrame) -> pd.DataFrame:
-    return evaluate(claims, tables, "quick", kinds=KINDS_GATE)[0]
+    return evaluate(claims, tables, "quick", kinds=ALL_KINDS)[0]
 
 
 def by_claim(found: pd.DataFrame, method: str) -> dict[str, str]:
@@ -222,7 +222,7 @@ def test_what_is_inconclusive_does_not_count(claims: list[Claim]) -> None:
 
 def rendered(claims: list[Claim], found: pd.DataFrame) -> str:
     found = with_code(found, claims, {})
-    return page.render(claims, found, {**FACTS, "kinds": KINDS_GATE}, ErrorRate().levels([]))
+    return page.render(claims, found, {**FACTS, "kinds": ALL_KINDS}, ErrorRate().levels([]))
 
 
 def test_the_page_says_what_is_broken_and_what_was_not_measured(claims: list[Claim]) -> None:
@@ -239,32 +239,30 @@ def test_the_page_says_what_is_broken_and_what_was_not_measured(claims: list[Cla
 # The chance that a rerun gives another verdict
 
 
-def judged_rerun(verdict: Verdict, flips: float = np.nan) -> Judgement:
+def judgement(verdict: Verdict, flips: float = np.nan) -> Judgement:
     return Judgement("one", "probability", Comparison(verdict, "", 0.0, 0.0, 1.0, 0.5, 1.0, 24, flips=flips))
 
 
 def test_what_holds_needs_all_of_its_comparisons_and_its_control() -> None:
-    both = [judged_rerun("holds", 0.1), judged_rerun("holds", 0.2), judged_rerun("holds")]
+    both = [judgement("holds", 0.1), judgement("holds", 0.2), judgement("holds")]
     assert chance_of_another("holds", both, {}) == pytest.approx(1 - 0.9 * 0.8)
-    control = {"negative_control": [judged_rerun("fails", 0.5), judged_rerun("fails", 0.5), judged_rerun("holds", 0.9)]}
+    control = {"negative_control": [judgement("fails", 0.5), judgement("fails", 0.5), judgement("holds", 0.9)]}
     assert chance_of_another("holds", both, control) == pytest.approx(1 - 0.9 * 0.8 * 0.75)
 
 
 def test_a_control_that_is_not_rejected_changes_nothing() -> None:
     assert chance_of_another(
-        "holds", [judged_rerun("holds", 0.1)], {"near_miss": [judged_rerun("holds", 0.9)]}
+        "holds", [judgement("holds", 0.1)], {"near_miss": [judgement("holds", 0.9)]}
     ) == pytest.approx(0.1)
 
 
 def test_what_fails_needs_one_that_fails() -> None:
     assert chance_of_another(
-        "fails", [judged_rerun("fails", 0.1), judged_rerun("fails", 0.2), judged_rerun("holds", 0.9)], {}
+        "fails", [judgement("fails", 0.1), judgement("fails", 0.2), judgement("holds", 0.9)], {}
     ) == (pytest.approx(0.02))
-    assert np.isnan(
-        chance_of_another("fails", [judged_rerun("fails", 0.1), judged_rerun("fails")], {})
-    )  # the other stays
+    assert np.isnan(chance_of_another("fails", [judgement("fails", 0.1), judgement("fails")], {}))  # the other stays
 
 
 def test_without_counts_nothing_is_known() -> None:
-    assert np.isnan(chance_of_another("holds", [judged_rerun("holds")], {}))
-    assert chance_of_another("inconclusive", [judged_rerun("inconclusive", 0.3), judged_rerun("holds", 0.1)], {}) == 0.3
+    assert np.isnan(chance_of_another("holds", [judgement("holds")], {}))
+    assert chance_of_another("inconclusive", [judgement("inconclusive", 0.3), judgement("holds", 0.1)], {}) == 0.3

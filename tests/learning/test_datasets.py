@@ -327,8 +327,8 @@ def test_digits_are_those_of_the_library() -> None:
 # Data sets of one's own: arrays of a file, and pictures by class
 
 
-IMAGES_OWN_DATA = np.arange(10 * 2 * 3 * 4, dtype=np.uint8).reshape(10, 2, 3, 4)
-LABELS_OWN_DATA = np.arange(10) % 3
+PHOTOS = np.arange(10 * 2 * 3 * 4, dtype=np.uint8).reshape(10, 2, 3, 4)
+PHOTO_LABELS = np.arange(10) % 3
 
 
 def saved(folder: Path, **content: Any) -> str:
@@ -338,69 +338,69 @@ def saved(folder: Path, **content: Any) -> str:
 
 
 def test_arrays_are_divided_once(tmp_path: Path) -> None:
-    data = own.arrays(saved(tmp_path, images=IMAGES_OWN_DATA, labels=LABELS_OWN_DATA), test=0.3)
+    data = own.arrays(saved(tmp_path, images=PHOTOS, labels=PHOTO_LABELS), test=0.3)
     assert (data.label, data.classes, data.shape) == ("photos", 3, (2, 3, 4))
     assert len(data.test.labels) == 3
     whole = data.whole
     order = np.argsort(whole.images[:, 0, 0, 0])
-    assert np.array_equal(whole.images[order], IMAGES_OWN_DATA)
-    assert np.array_equal(whole.labels[order], LABELS_OWN_DATA)
-    other = own.arrays(saved(tmp_path, images=IMAGES_OWN_DATA, labels=LABELS_OWN_DATA), test=0.3, seed=1)
+    assert np.array_equal(whole.images[order], PHOTOS)
+    assert np.array_equal(whole.labels[order], PHOTO_LABELS)
+    other = own.arrays(saved(tmp_path, images=PHOTOS, labels=PHOTO_LABELS), test=0.3, seed=1)
     assert other.digest != data.digest
 
 
 def test_arrays_with_a_test(tmp_path: Path) -> None:
     content = {
-        "images": IMAGES_OWN_DATA[:6, 0],
-        "labels": LABELS_OWN_DATA[:6],
-        "test_images": IMAGES_OWN_DATA[6:, 0],
-        "test_labels": LABELS_OWN_DATA[6:],
+        "images": PHOTOS[:6, 0],
+        "labels": PHOTO_LABELS[:6],
+        "test_images": PHOTOS[6:, 0],
+        "test_labels": PHOTO_LABELS[6:],
     }
     data = own.arrays(saved(tmp_path, **content), label="Photos")
     assert (data.label, data.shape, len(data.train.labels)) == ("Photos", (1, 3, 4), 6)
-    assert np.array_equal(data.test.images[:, 0], IMAGES_OWN_DATA[6:, 0])
+    assert np.array_equal(data.test.images[:, 0], PHOTOS[6:, 0])
 
 
 @pytest.mark.parametrize("names", [True, False])
 def test_users_of_a_file(tmp_path: Path, names: bool) -> None:
     numbers = np.arange(10) // 4
     users = np.array(["ann", "bob", "cy"])[numbers] if names else 7 * numbers
-    content = {"images": IMAGES_OWN_DATA, "labels": LABELS_OWN_DATA, "users": users}
+    content = {"images": PHOTOS, "labels": PHOTO_LABELS, "users": users}
     data = own.arrays(saved(tmp_path, **content), test=0.3)
-    kept = data.train.images[:, 0, 0, 0] // IMAGES_OWN_DATA[1, 0, 0, 0]
+    kept = data.train.images[:, 0, 0, 0] // PHOTOS[1, 0, 0, 0]
     assert data.users.tolist() == numbers[kept].tolist()
-    tested = {"test_images": IMAGES_OWN_DATA[:3] + 1, "test_labels": LABELS_OWN_DATA[:3]}
+    tested = {"test_images": PHOTOS[:3] + 1, "test_labels": PHOTO_LABELS[:3]}
     assert own.arrays(saved(tmp_path, **content, **tested)).users.tolist() == numbers.tolist()
 
 
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ({"images": IMAGES_OWN_DATA}, "it has images, and must have labels"),
+        ({"images": PHOTOS}, "it has images, and must have labels"),
         (
-            {"images": IMAGES_OWN_DATA, "labels": LABELS_OWN_DATA, "test_images": IMAGES_OWN_DATA},
+            {"images": PHOTOS, "labels": PHOTO_LABELS, "test_images": PHOTOS},
             "must have test_labels",
         ),
-        ({"images": IMAGES_OWN_DATA / 255, "labels": LABELS_OWN_DATA}, "of type float64 must be of type uint8"),
-        ({"images": IMAGES_OWN_DATA, "labels": LABELS_OWN_DATA * 0.5}, "labels of type float64 and shape"),
+        ({"images": PHOTOS / 255, "labels": PHOTO_LABELS}, "of type float64 must be of type uint8"),
+        ({"images": PHOTOS, "labels": PHOTO_LABELS * 0.5}, "labels of type float64 and shape"),
         (
-            {"images": IMAGES_OWN_DATA, "labels": LABELS_OWN_DATA, "users": LABELS_OWN_DATA[:4]},
+            {"images": PHOTOS, "labels": PHOTO_LABELS, "users": PHOTO_LABELS[:4]},
             r"users of type int64 and shape .4,. must be",
         ),
         (
-            {"images": IMAGES_OWN_DATA, "labels": LABELS_OWN_DATA, "users": LABELS_OWN_DATA / 2},
+            {"images": PHOTOS, "labels": PHOTO_LABELS, "users": PHOTO_LABELS / 2},
             "users of type float64 .* integers or texts",
         ),
         (
-            {"images": IMAGES_OWN_DATA, "labels": LABELS_OWN_DATA[:4]},
+            {"images": PHOTOS, "labels": PHOTO_LABELS[:4]},
             "10 images must have a label each, and there are 4",
         ),
         (
-            {"images": np.zeros((4, 9, 9, 3), np.uint8), "labels": LABELS_OWN_DATA[:4]},
+            {"images": np.zeros((4, 9, 9, 3), np.uint8), "labels": PHOTO_LABELS[:4]},
             r"save images.transpose\(0, 3, 1, 2\)",
         ),
-        ({"images": IMAGES_OWN_DATA[:2], "labels": LABELS_OWN_DATA[:2]}, "test=0.2 of 2 images is 0"),
-        ({"images": IMAGES_OWN_DATA, "labels": LABELS_OWN_DATA - 1}, "labels: -1 at"),
+        ({"images": PHOTOS[:2], "labels": PHOTO_LABELS[:2]}, "test=0.2 of 2 images is 0"),
+        ({"images": PHOTOS, "labels": PHOTO_LABELS - 1}, "labels: -1 at"),
     ],
 )
 def test_wrong_arrays(tmp_path: Path, content: dict[str, Any], words: str) -> None:
@@ -411,7 +411,7 @@ def test_wrong_arrays(tmp_path: Path, content: dict[str, Any], words: str) -> No
 @given(st.binary(max_size=200), st.integers(0, 400))
 @examples(20)
 def test_damaged_files(tmp_path_factory: pytest.TempPathFactory, noise: bytes, cut: int) -> None:
-    path = Path(saved(tmp_path_factory.getbasetemp(), images=IMAGES_OWN_DATA, labels=LABELS_OWN_DATA))
+    path = Path(saved(tmp_path_factory.getbasetemp(), images=PHOTOS, labels=PHOTO_LABELS))
     path.write_bytes(path.read_bytes()[:cut] + noise)
     with pytest.raises(ValueError, match=r"photos\.npz: .*numpy.savez"):
         own.arrays(str(path))

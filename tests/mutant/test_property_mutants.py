@@ -159,7 +159,7 @@ def test_an_attack_too_weak_to_show_anything(monkeypatch: pytest.MonkeyPatch) ->
 
 HASHED = Known(spectrum=leakage.count_sketch_spectrum)
 DENSE = Known(spectrum=leakage.gaussian_spectrum)
-SOUND_LEAKAGE_MUTANTS = AttackConvergence(
+MATCHING = AttackConvergence(
     **shared(CountSketch(32, 8), 60),
     known=HASHED,
     lipschitz=[0.5, 8],
@@ -180,22 +180,19 @@ EXPECTED = {
 }
 
 
-def judged_leakage_mutants(task: AttackConvergence) -> dict[str, set[str]]:
+def judged_matching(task: AttackConvergence) -> dict[str, set[str]]:
     rows = task.run()
     return {claim: verdicts(claim, rows) for claim in EXPECTED}
 
 
 def test_the_sound_ones() -> None:
-    assert judged_leakage_mutants(SOUND_LEAKAGE_MUTANTS) == EXPECTED
-    assert (
-        judged_leakage_mutants(dataclasses.replace(SOUND_LEAKAGE_MUTANTS, family=Gaussian(32, 8), known=DENSE))
-        == EXPECTED
-    )
+    assert judged_matching(MATCHING) == EXPECTED
+    assert judged_matching(dataclasses.replace(MATCHING, family=Gaussian(32, 8), known=DENSE)) == EXPECTED
 
 
 def test_an_attack_that_stays_where_it_starts() -> None:
     """Judged in the place of the attack; and a network, where nothing converges linearly."""
-    rows = SOUND_LEAKAGE_MUTANTS.run()
+    rows = MATCHING.run()
     names = {"contraction_still": "contraction", "recovered_still": "recovered"}
     still = [
         Row(names[row["quantity"]], **{k: v for k, v in row.items() if k != "quantity"})
@@ -213,7 +210,7 @@ def test_an_attack_that_stays_where_it_starts() -> None:
 
 def test_the_printed_constants_without_a_sketch() -> None:
     known = Known(spectrum=leakage.orthogonal_spectrum)
-    rows = dataclasses.replace(SOUND_LEAKAGE_MUTANTS, family=Identity(32, 32), known=known).run()
+    rows = dataclasses.replace(MATCHING, family=Identity(32, 32), known=known).run()
     assert "fails" in verdicts("S25-printed", rows)
     assert verdicts("S23", rows) == {"holds"}
     small = [row for row in rows if row["case"] != "bilinear, β = 8"]
@@ -223,7 +220,7 @@ def test_the_printed_constants_without_a_sketch() -> None:
 
 def test_a_desketch_that_is_no_adjoint() -> None:
     """Slopes by another matrix than Rᵀ, with the same singular values."""
-    found = judged_leakage_mutants(dataclasses.replace(SOUND_LEAKAGE_MUTANTS, family=DesketchNotAdjoint(32, 8)))
+    found = judged_matching(dataclasses.replace(MATCHING, family=DesketchNotAdjoint(32, 8)))
     assert "fails" in found["S23"]
     assert "fails" in found["S23-residual"]
 
@@ -231,7 +228,7 @@ def test_a_desketch_that_is_no_adjoint() -> None:
 def test_a_pseudo_hessian_that_varies_more_than_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
     """A layer of sines with twice the slope in the place of the hyperbolic tangents."""
     monkeypatch.setattr("torch.tanh", lambda x: torch.sin(2 * x))
-    assert "fails" in verdicts("S23-residual", SOUND_LEAKAGE_MUTANTS.run())
+    assert "fails" in verdicts("S23-residual", MATCHING.run())
 
 
 def test_slopes_without_the_factor_2(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -242,7 +239,7 @@ def test_slopes_without_the_factor_2(monkeypatch: pytest.MonkeyPatch) -> None:
         return value, slope / 2
 
     monkeypatch.setattr(GradientMatching, "loss", halved)
-    assert "fails" in judged_leakage_mutants(SOUND_LEAKAGE_MUTANTS)["S25-corrected"]
+    assert "fails" in judged_matching(MATCHING)["S25-corrected"]
 
 
 def test_another_operator_than_what_was_seen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,12 +248,10 @@ def test_another_operator_than_what_was_seen(monkeypatch: pytest.MonkeyPatch) ->
 
     def wrong(self: Any, problem: Any, operators: Any) -> None:
         init(self, problem, operators)
-        self._operators = SOUND_LEAKAGE_MUTANTS.family.draw(
-            99, operators=SOUND_LEAKAGE_MUTANTS.trials, kernels=SOUND_LEAKAGE_MUTANTS.kernels
-        )
+        self._operators = MATCHING.family.draw(99, operators=MATCHING.trials, kernels=MATCHING.kernels)
 
     monkeypatch.setattr(GradientMatching, "__init__", wrong)
-    assert "fails" in judged_leakage_mutants(SOUND_LEAKAGE_MUTANTS)["S23"]
+    assert "fails" in judged_matching(MATCHING)["S23"]
 
 
 def derived(family: Family, known: Known) -> set[str]:
@@ -284,7 +279,7 @@ def test_spectra(family: Family, known: Known, expected: set[str]) -> None:
 MOVING = LeakageLimits(
     compressor=functools.partial(Desketched, family=SubsampledHadamard),
     compression=16,
-    kernels=SOUND_LEAKAGE_MUTANTS.kernels,
+    kernels=MATCHING.kernels,
     seed=3,
     dataset=digits.load,
     model=functools.partial(mlp, hidden=[50]),

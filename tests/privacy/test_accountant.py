@@ -195,7 +195,7 @@ def test_sensitivities() -> None:
 # Samplers draw what they say
 
 
-KINDS_SAMPLING = ["full", "poisson", "without_replacement", "with_replacement"]
+SAMPLERS = ["full", "poisson", "without_replacement", "with_replacement"]
 BATCHES = 4000
 
 
@@ -204,7 +204,7 @@ def drawn(kind: Any, batch: int = 3, records: int = 8) -> np.ndarray:
     return Sampling(kind, batch, records).draw(np.random.default_rng(1), (BATCHES, 2))
 
 
-@pytest.mark.parametrize("kind", KINDS_SAMPLING)
+@pytest.mark.parametrize("kind", SAMPLERS)
 def test_shape_and_sizes(kind: Any) -> None:
     counts = drawn(kind)
     assert counts.shape == (BATCHES, 2, 8)
@@ -216,7 +216,7 @@ def test_shape_and_sizes(kind: Any) -> None:
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("kind", KINDS_SAMPLING[1:])
+@pytest.mark.parametrize("kind", SAMPLERS[1:])
 def test_every_record_is_as_likely(kind: Any) -> None:
     """Each is in a batch with the probability that the accounts assume; 24 intervals share 1e-3."""
     present = (drawn(kind)[:, 0] > 0).sum(axis=0)

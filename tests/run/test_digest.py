@@ -106,7 +106,6 @@ def test_the_project_is_followed() -> None:
 
 Changed = Callable[[str], set[str]]
 Edit = Callable[[str, Callable[[str], str]], set[str]]
-PACKAGE_SIGNATURE = digest.PROJECT / "sketchbench"
 FACADES = ("sketchbench.sketch", "sketchbench.sketch.recovery")  # for users: whoever imports them imports every family
 
 
@@ -125,7 +124,7 @@ def signatures() -> dict[str, str]:
 def package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("edited")
     ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(PACKAGE_SIGNATURE, folder / "sketchbench", ignore=ignored)
+    shutil.copytree(PACKAGE, folder / "sketchbench", ignore=ignored)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(digest, "PROJECT", folder)
         yield folder / "sketchbench"
@@ -184,12 +183,12 @@ def test_an_accountant_reruns_what_accounts(changed: Changed) -> None:
 
 def test_no_module_imports_through_a_facade() -> None:
     found = [
-        f"{path.relative_to(PACKAGE_SIGNATURE)}: from {node.module} import {alias.name}"
-        for path in PACKAGE_SIGNATURE.rglob("*.py")
+        f"{path.relative_to(PACKAGE)}: from {node.module} import {alias.name}"
+        for path in PACKAGE.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.ImportFrom) and node.module in FACADES
         for alias in node.names
-        if not (PACKAGE_SIGNATURE.parent / node.module.replace(".", "/") / f"{alias.name}.py").is_file()
+        if not (PACKAGE.parent / node.module.replace(".", "/") / f"{alias.name}.py").is_file()
     ]
     assert [line for line in found if "__init__" not in line] == []
 

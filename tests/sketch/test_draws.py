@@ -127,10 +127,8 @@ def test_memory_beside_the_input(family: str, limit: float) -> None:
 # A sketch as SciPy's linear operator, column by column, on the reference kernels
 
 
-D_OPERATOR, B = 9, 4
-EVERY = pytest.mark.parametrize(
-    "family", [CountSketch(D_OPERATOR, B), Gaussian(D_OPERATOR, B), Gaussian(B, D_OPERATOR)], ids=str
-)
+WIDTH, B = 9, 4
+EVERY = pytest.mark.parametrize("family", [CountSketch(WIDTH, B), Gaussian(WIDTH, B), Gaussian(B, WIDTH)], ids=str)
 
 
 def drawn(family: Family, dtype: type = np.float64) -> tuple[LinearOperator, np.ndarray]:
@@ -165,8 +163,8 @@ def test_many_columns(family: Family) -> None:
 
 
 def test_of_another_precision() -> None:
-    operator, matrix = drawn(CountSketch(D_OPERATOR, B), np.float32)
+    operator, matrix = drawn(CountSketch(WIDTH, B), np.float32)
     assert operator.dtype == np.float32
-    result = operator.matvec(np.ones(D_OPERATOR))
+    result = operator.matvec(np.ones(WIDTH))
     assert result.dtype == np.float32
     np.testing.assert_allclose(result, matrix.sum(axis=1))

@@ -214,7 +214,7 @@ def test_no_momentum() -> None:
 # song2023 Lemmas F.3-F.6, by hand and on random quadratics
 
 
-P_LOCAL_STEPS = Assumptions(
+LOCAL = Assumptions(
     smoothness=2.0,
     convexity=0.5,
     gradient_bound=np.inf,
@@ -228,20 +228,20 @@ AT = ClientAverages(0.1, 0.2, 0.3, 0.4, 0.5)
 
 
 def test_by_hand() -> None:
-    assert most_gradient(P_LOCAL_STEPS, AT) == pytest.approx(2 * 4 * 0.1 + 8 * 0.3)
-    assert least_progress(P_LOCAL_STEPS, AT) == pytest.approx(0.3 + 0.25 * 0.4)
+    assert most_gradient(LOCAL, AT) == pytest.approx(2 * 4 * 0.1 + 8 * 0.3)
+    assert least_progress(LOCAL, AT) == pytest.approx(0.3 + 0.25 * 0.4)
     eta = 0.01
     spread = 8 * eta**2 * 2 * 4 * 0.6 + 4 * eta**2 * 8 * 3
-    assert most_spread(P_LOCAL_STEPS, eta, [AT, AT]) == pytest.approx(spread)
+    assert most_spread(LOCAL, eta, [AT, AT]) == pytest.approx(spread)
     within = (1 - 0.005) * 0.4 + 1.5 * eta * 2 * 0.1 - eta * 0.3
-    assert most_distance(P_LOCAL_STEPS, eta, AT) == pytest.approx(within)
-    sketch = eta**2 * 4 * 2 * 2 * most_gradient(P_LOCAL_STEPS, AT)
-    assert most_distance_after_sketch(P_LOCAL_STEPS, eta, [AT, AT]) == pytest.approx(within + sketch)
+    assert most_distance(LOCAL, eta, AT) == pytest.approx(within)
+    sketch = eta**2 * 4 * 2 * 2 * most_gradient(LOCAL, AT)
+    assert most_distance_after_sketch(LOCAL, eta, [AT, AT]) == pytest.approx(within + sketch)
 
 
 def test_by_hand_on_a_path_of_three_steps() -> None:
     """Every step with other values, and L = 3: the last one counts for the distance, and all for the sketch."""
-    p = dataclasses.replace(P_LOCAL_STEPS, smoothness=3.0)
+    p = dataclasses.replace(LOCAL, smoothness=3.0)
     path = [AT, ClientAverages(0.2, 0.0, 0.5, 0.0, 0.0), ClientAverages(0.7, 0.0, 0.6, 0.9, 0.0)]
     gradients = [most_gradient(p, at) for at in path]
     assert gradients == pytest.approx([1.8 + 3.6, 3.6 + 6, 12.6 + 7.2])
@@ -254,7 +254,7 @@ def test_by_hand_on_a_path_of_three_steps() -> None:
 def test_f_3_and_f_4_at_random_weights(seed: int) -> None:
     """They hold at any weights, along a path or not."""
     problem = Quadratic(load("numpy"), 6, 3, seed)
-    p = dataclasses.replace(P_LOCAL_STEPS, smoothness=problem.smoothness, convexity=problem.convexity)
+    p = dataclasses.replace(LOCAL, smoothness=problem.smoothness, convexity=problem.convexity)
     u = np.random.default_rng(seed).standard_normal((3, 6))
     gradient, mean = problem.gradients(u).mean(0), u.mean(0)
     away = mean - problem.minimiser
@@ -286,4 +286,4 @@ def test_alpha_as_claimed_and_exact() -> None:
 def test_a_learning_rate_is_a_positive_number(eta: float, error: type[Exception]) -> None:
     for bound in (most_spread, most_distance_after_sketch):
         with pytest.raises(error, match="eta="):
-            bound(P_LOCAL_STEPS, eta, [AT])
+            bound(LOCAL, eta, [AT])

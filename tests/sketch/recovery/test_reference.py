@@ -154,7 +154,7 @@ def test_rounding_decides_nothing() -> None:
 # Measurements and operators that recoveries refuse, on every backend
 
 
-EACH_REFUSALS = pytest.mark.parametrize("kind", [FIHT, IHT, Desketch, CountSketchMedian])
+REFUSING = pytest.mark.parametrize("kind", [FIHT, IHT, Desketch, CountSketchMedian])
 D, B = 20, 10
 
 
@@ -169,7 +169,7 @@ def _measured(value: float) -> Any:
     return y
 
 
-@EACH_REFUSALS
+@REFUSING
 def test_more_nonzeros_than_coordinates(kernels: Kernels, kind: type[Recovery]) -> None:
     """Of the signal, not of the padded domain (32 here)."""
     sketch = drawn(kind, kernels)
@@ -188,27 +188,27 @@ WRONG: list[tuple[Any, str]] = [
 ]
 
 
-@EACH_REFUSALS
+@REFUSING
 @pytest.mark.parametrize(("y", "message"), WRONG)
 def test_wrong_measurements(kernels: Kernels, kind: type[Recovery], y: Any, message: str) -> None:
     with pytest.raises((ValueError, TypeError), match=re.escape(message)):
         kind(2).recover(drawn(kind, kernels), kernels.asarray(y))
 
 
-@EACH_REFUSALS
+@REFUSING
 def test_masked_measurements(compiled: Kernels, kind: type[Recovery]) -> None:
     with pytest.raises(TypeError, match="the mask of a masked array would be ignored"):
         kind(2).recover(drawn(kind, compiled), np.ma.masked_array(np.ones(B), mask=np.arange(B) == 2))
 
 
-@EACH_REFUSALS
+@REFUSING
 def test_a_stack_shares_no_measurements(kernels: Kernels, kind: type[Recovery]) -> None:
     stack = drawn(kind, kernels, operators=2)
     with pytest.raises(ValueError, match=r"shape .* must start with 2, one for each operator"):
         kind(2).recover(stack, kernels.asarray(np.ones((1, B))))
 
 
-@EACH_REFUSALS
+@REFUSING
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_an_estimate_beyond_the_type(kernels: Kernels, kind: type[Recovery], dtype: Any) -> None:
     sketch = drawn(kind, kernels)
@@ -217,7 +217,7 @@ def test_an_estimate_beyond_the_type(kernels: Kernels, kind: type[Recovery], dty
         kind(2).recover(sketch, y)
 
 
-@EACH_REFUSALS
+@REFUSING
 @pytest.mark.parametrize("thing", [np.eye(B), None, SubsampledHadamard(D, B)], ids=["matrix", "None", "family"])
 def test_no_operator(kernels: Kernels, kind: type[Recovery], thing: Any) -> None:
     with pytest.raises(TypeError, match=f"recovery takes an operator, not .*{type(thing).__name__}; draw one from a"):
