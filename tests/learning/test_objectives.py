@@ -1,4 +1,4 @@
-"""What objectives refuse: each argument of constructors, and weights that NumPy would broadcast."""
+"""What objectives refuse, argument by argument; and that gradients, constants and minima are what they say."""
 
 import functools
 import math
