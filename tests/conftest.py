@@ -62,8 +62,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What is there by now stays: no later collection of garbage looks at the modules and at thousands of tests again,
-    and there are fewer of them. They took a twentieth of the time."""
+    """No later garbage collection looks at modules and tests again, which took a twentieth of the time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 10, 10)
@@ -97,21 +96,16 @@ def no_modules_of_users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
 
 
 _MISSING = backends.device_missing()
-GPU = pytest.param(
-    "cupy",
-    marks=[pytest.mark.gpu, pytest.mark.skipif(_MISSING is not None, reason=str(_MISSING))],
-)
+GPU = pytest.param("cupy", marks=[pytest.mark.gpu, pytest.mark.skipif(_MISSING is not None, reason=str(_MISSING))])
 
 
 @pytest.fixture(scope="session", params=["numpy", "numba", GPU])
 def kernels(request: pytest.FixtureRequest) -> Kernels:
-    """Every backend."""
     return backends.load(request.param)
 
 
 @pytest.fixture(scope="session", params=["numba", GPU])
 def compiled(request: pytest.FixtureRequest) -> Kernels:
-    """Every backend but the reference."""
     return backends.load(request.param)
 
 

@@ -1,5 +1,4 @@
-"""How many inputs a property test tries: the same few in every run of the tests, FUZZ times as many new ones by
-`make fuzz`, and a few of them on the emulated device, where each takes a hundred times as long."""
+"""How many inputs a property test tries: FUZZ times as many by `make fuzz`, few on the emulated device."""
 
 import os
 

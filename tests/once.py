@@ -43,8 +43,7 @@ def made_once(name: str, make: Callable[[], Made]) -> Made:
 
 
 def filled_once(name: str, fill: Callable[[Path], object]) -> Path:
-    """A folder that `fill` writes into in the first worker that asks for it. All others read it, and none writes there.
-    It is there while tests run, not yet when they are collected. `name` as of `made_once`."""
+    """A folder that `fill` writes in the first worker that asks, while tests run; all others read it."""
     folder = _FOLDERS[0] / name
     with folder.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -10,7 +10,6 @@ from sketchbench.run import job
 
 @pytest.fixture
 def csv(tmp_path: Path) -> Path:
-    """A committed table."""
     place = tmp_path / "reports" / "paper" / "tables" / "tails.csv"
     place.parent.mkdir(parents=True)
     place.write_text("method,label,quantity,mean\nams,AMS,q,1.0\nsrht,SRHT,q,1.0\n")
@@ -26,7 +25,6 @@ def git(place: Path, *command: str) -> str:
 
 
 def commit_now() -> str | None:
-    """What a process that begins now would say."""
     job._commit.cache_clear()
     return job._commit()
 

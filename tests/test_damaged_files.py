@@ -91,7 +91,6 @@ def binary(root: Path, patch: pytest.MonkeyPatch) -> list[Path]:
 
 
 def vouched(root: Path, patch: pytest.MonkeyPatch) -> list[Path]:
-    """Another copy, with a list of checksums."""
     for name in cifar10.BINARY:
         write(root / "cifar-10-batches-bin" / name, RECORDS)
     vouch("cifar10", str(root))
@@ -138,14 +137,12 @@ Content = tuple[list[Path], Callable[[], Any]]  # files, and a function that rea
 
 
 def written_record(root: Path) -> Content:
-    """A record and its reader."""
     path, rows = root / "one.parquet", [{"quantity": "a", "mean": 1.5, "trials": 3}, {"quantity": "b", "mean": 2.5}]
     record.write(path, record.Record(rows, {"signature": "abc", "config": {"d": 3}}))
     return [path], lambda: repr(record.read(path))
 
 
 def sealed_table(root: Path) -> Content:
-    """A table and its seal, and the reader that verifies both."""
     path = root / "one.csv"
     path.write_text("method,label,quantity,mean\nams,AMS,a,1.5\nams,AMS,b,2.5\n")
     seal.write("table", "quick", {"ams": "00", "srht": "11"}, [path], commits={"ams": "0123456789ab"})
@@ -153,7 +150,6 @@ def sealed_table(root: Path) -> Content:
 
 
 def saved_checkpoint(root: Path) -> Content:
-    """A checkpoint and its reader, which sets a damaged one aside."""
     path = checkpoint.path_of(str(root / "checkpoints"), "a training", 3)
     checkpoint.save(path, {"curve": {"values": {"accuracy": {0: 0.1, 5: 1.0}}}, "state": {"w": torch.arange(4.0)}})
 
@@ -203,8 +199,7 @@ def test_an_error_or_the_same(content: Content, tmp_path: Path, data: st.DataObj
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_flipped_bit_and_every_cut_end(kind: str, tmp_path: Path) -> None:
-    """Hundreds of them, spread over the whole file. In a record, a bit that changes no value may pass: one of Parquet's
-    own statistics, say."""
+    """Hundreds, spread over the file. In a record some bits change no value: those of Parquet's statistics, say."""
     files, read = KINDS[kind](tmp_path)
     sound = read()
     for path in files:
@@ -220,7 +215,6 @@ def test_every_flipped_bit_and_every_cut_end(kind: str, tmp_path: Path) -> None:
 
 
 def test_swapped_files(content: Content) -> None:
-    """Any two neighbours."""
     files, read = content
     sound = read()
     for one, other in itertools.pairwise(files):

@@ -42,7 +42,6 @@ def _name(text: str) -> str:
 
 
 def entries(name: str) -> list[str]:
-    """The entries of a lock, each in one line: the pin, and the hashes of its files."""
     text = (ROOT / name).read_text(encoding="utf-8")
     return [entry.replace("\\\n    --hash=", "").strip() for entry in re.split(r"\n(?=\S)", text)]
 
@@ -52,7 +51,6 @@ def pins(name: str = "requirements.lock") -> dict[str, str]:
 
 
 def wanted(*extras: str) -> set[str]:
-    """The names of what extras and the package itself ask for, through extras that extras have."""
     asked = [Requirement(one) for one in chain(PROJECT["dependencies"], *(EXTRAS[extra] for extra in extras))]
     own = [one for one in asked if one.name == "sketchbench"]
     return {_name(one.name) for one in asked if one not in own}.union(*(wanted(*one.extras) for one in own))

@@ -61,8 +61,7 @@ def test_last_bits_change_next_to_no_cell() -> None:
 
 
 def test_rounding_changes_no_verdict() -> None:
-    """Of claims, controls and near misses; nor any statistic by more than a thousandth of its interval, though each
-    number had an error of 1e-12."""
+    """Nor any statistic by more than a thousandth of its interval, though each number had an error of 1e-12."""
     claims = [claim for claim in CLAIMS.values() if not claim.on_times]
     moved = {path.stem: rounded(perturbed(pd.read_csv(path), 1e-12)) for path in tables()}
     before = read_verdicts(published() / "claims.csv")

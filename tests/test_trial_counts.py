@@ -18,35 +18,21 @@ from sketchbench.report.claim.criteria import TRUSTED_SKEWNESS
 from sketchbench.run import execution
 from sketchbench.run.config import composition
 from sketchbench.run.config.chapters import named
-from sketchbench.sketch import (
-    AMS,
-    CountSketch,
-    Family,
-    SparseEmbedding,
-    SubsampledCosine,
-    SubsampledHadamard,
-)
+from sketchbench.sketch import AMS, CountSketch, Family, SparseEmbedding, SubsampledCosine, SubsampledHadamard
 from sketchbench.task.privacy.privacy_audit import STRICT
 from sketchbench.task.sketches import trials, vectors
 from sketchbench.task.sketches.isometry import Isometry
 
 POWER = 0.999
 GAP, SPREAD = 0.125, 5.5  # as in conf/study/embedding.yaml
-TIGHT = [
-    AMS(16, 4),
-    SparseEmbedding(16, 4),
-    CountSketch(16, 16),
-    SubsampledHadamard(16, 16, replacement=True),
-]
+TIGHT = [AMS(16, 4), SparseEmbedding(16, 4), CountSketch(16, 16), SubsampledHadamard(16, 16, replacement=True)]
 
 
 def planned(study: str) -> dict[str, Run]:
-    """A study's runs at the quick scale."""
     return whole_plan("quick").runs[study]
 
 
 def quick(study: str) -> list[int]:
-    """Their trial counts."""
     return [run.config["task"]["trials"] for run in planned(study).values()]
 
 
@@ -69,8 +55,7 @@ def test_the_spread_that_it_assumes(family: Family) -> None:
 
 
 @pytest.mark.parametrize(
-    ("study", "delta"),
-    [("tails", 0.001), ("inner_products", 0.01), ("inner_products_sparse", 0.01)],
+    ("study", "delta"), [("tails", 0.001), ("inner_products", 0.01), ("inner_products_sparse", 0.01)]
 )
 def test_probabilities(study: str, delta: float) -> None:
     """Without any exceedance, the upper limit falls below 2δ."""
@@ -80,8 +65,7 @@ def test_probabilities(study: str, delta: float) -> None:
 
 
 def test_the_median_training() -> None:
-    """Where one training of 24 is worse than allowed, less than half of all are. Of inversions likewise; what their
-    control needs is the same, with successes. Without an exception 20 would do."""
+    """Of 24 trainings one may be worse, and less than half of all are; inversions likewise. Without any, 20 do."""
     assert proportion_interval(1, 24, error=FEW_LEVEL).high < 0.5 < proportion_interval(2, 24, error=FEW_LEVEL).high
     assert trials_for_zero(0.5, error=FEW_LEVEL) == 20
     for study in ("federated_mlp", "inversion_sizes", "inversion_double_blind", "inversion_noise"):
@@ -107,10 +91,7 @@ def test_the_median_compressed_training() -> None:
 
 # Recoveries
 
-PADDING = {
-    "sparse": (1.01, 0.006),
-    "heavy_tail": (0.99, 0.013),
-}  # bound and spread, as in conf/study
+PADDING = {"sparse": (1.01, 0.006), "heavy_tail": (0.99, 0.013)}  # bound and spread, as in conf/study
 
 
 @pytest.mark.parametrize("kind", PADDING)
@@ -250,8 +231,7 @@ def test_the_interval_of_a_probability_of_empty_buckets() -> None:
 
 
 def test_the_interval_of_an_attack_that_knows_nothing() -> None:
-    """Areas under ROC curves of P batches with the property and N without vary by √((P + N + 1)/(12 P N)); a training
-    adds to that what its test batches have in common."""
+    """Areas of P batches and N others vary by √((P + N + 1)/(12 P N)); all trainings share test batches."""
     config = planned("property_inference")["count_sketch/d64-b32-share0.3"].config["task"]
     tested = config["phases"]["test_rounds"]
     found = tested * config["batches"]["positive"] // 10

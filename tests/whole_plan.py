@@ -15,9 +15,5 @@ def _plans() -> dict[str, Plan]:
 
 
 def whole_plan(scale: str) -> Plan:
-    """All studies at a scale with kernels=numba. It is shared, so no test may change it.
-
-    Hydra composes for half a minute where nothing is remembered. So one process plans all scales, which have most of
-    what is composed in common.
-    """
+    """All studies at a scale with kernels=numba, shared, so not to be changed; one process plans all scales."""
     return _plans()[scale]

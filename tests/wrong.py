@@ -19,7 +19,6 @@ NEGATIVE = st.floats(-1e9, -1e-300)
 
 
 def _broken(right: np.ndarray) -> st.SearchStrategy[Any]:
-    """The right array with a wrong entry, mask, type or shape."""
     value = st.sampled_from([np.nan, np.inf, -np.inf])
     place = st.integers(0, right.size - 1)
 
@@ -34,8 +33,6 @@ def _broken(right: np.ndarray) -> st.SearchStrategy[Any]:
 
 @dataclasses.dataclass(frozen=True)
 class Given:
-    """A right argument, and the strategy of wrong ones."""
-
     right: Any
     wrong: st.SearchStrategy[Any]
 
@@ -65,7 +62,6 @@ def probability(right: float) -> Given:
 
 
 def array(right: Any, *wrong: Any) -> Given:
-    """A real array, and further wrong ones."""
     right = np.asarray(right, dtype=float)
     return Given(right, _broken(right) | (st.sampled_from(wrong) if wrong else st.nothing()))
 
@@ -82,7 +78,6 @@ Call = tuple[Callable[..., Any], dict[str, Given]]
 
 
 def check_right(call: Call) -> None:
-    """The right arguments are taken."""
     function, given = call
     function(**{name: one.right for name, one in given.items()})
 
@@ -106,7 +101,6 @@ def check_wrong(call: Call, data: st.DataObject) -> None:
 
 
 def public(*modules: ModuleType) -> Iterator[str]:
-    """The names of the functions that modules define for others."""
     for module in modules:
         for name, value in vars(module).items():
             own = getattr(value, "__module__", "") == module.__name__ and not name.startswith("_")

@@ -36,13 +36,11 @@ print(json.dumps({{
 
 
 def clean(**variables: str) -> dict[str, str]:
-    """The environment without what is held."""
     mine = {*VARIABLES, *THREADS, *WAITING, CHOICE}
     return {**{key: value for key, value in os.environ.items() if key not in mine}, **variables}
 
 
 def asked(before: str = "", **variables: str) -> dict[str, object]:
-    """What libraries say in a new process."""
     command = [sys.executable, "-W", "error::ImportWarning", "-c", ASK.format(before=before)]
     done = subprocess.run(command, env=clean(**variables), capture_output=True, text=True, check=True)
     return dict(json.loads(done.stdout))
@@ -107,8 +105,7 @@ def test_tests_are_held() -> None:
 
 @needs_level
 def test_short_computations_have_the_same_bits_as_elsewhere() -> None:
-    """A run of each task. Where one differs, either the code gives other numbers than before (`--write` then), or this
-    processor does: docs/howto/ci.md lists those that gave the same."""
+    """A run of each task. Other code differs (`--write` then), or another processor than docs/howto/ci.md lists."""
     program = HERE / "short_computations.py"
     done = subprocess.run(
         [sys.executable, str(program)], env=clean(), capture_output=True, text=True, check=False, timeout=1200

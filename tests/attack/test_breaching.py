@@ -85,8 +85,7 @@ PSNRs = NDArray[np.float64]
 
 
 class Case(NamedTuple):
-    """Victims of one kind: the network, the update (d,) as it is received, the label and the image of each, and the
-    PSNRs of our attack."""
+    """Victims of one kind: network, received update (d,), label and image of each, and the PSNRs of our attack."""
 
     networks: list[nn.Module]
     updates: list[Tensor]

@@ -2,8 +2,9 @@
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from sketchbench.attack.dense_networks import DenseNetworks
 from sketchbench.attack.lens import SeenMessage, surprisal
 from sketchbench.attack.message_property import MessageProperty, Observation
 from sketchbench.attack.message_scene import Scene, draw_networks, draw_scene, pixels
+from sketchbench.attack.row_order import Lattice, OrderAttack, public_numbers
 from sketchbench.attack.stacked_inversion import StackedAttacks, Target, closed_form
 from sketchbench.compressor.compressor import At, Compressor, Memory
 from sketchbench.compressor.message import WORD, Layout, Message, Reply, byte_limit
@@ -23,12 +25,12 @@ from sketchbench.compressor.plain import Plain
 from sketchbench.compressor.power_sgd import PowerSGD
 from sketchbench.compressor.quantised import QSGD, Int8, Sign
 from sketchbench.compressor.sketched_memory import CompressedSensing
-from sketchbench.compressor.sparse import RandomK, TopK
+from sketchbench.compressor.sparse import RandomK, ShuffledRandomK, TopK
 from sketchbench.kernels import Array
 from sketchbench.learning.dataset import digits
 from sketchbench.learning.model.networks import initialise, mlp, sigmoid_cnn
 from sketchbench.sketch.recovery.fiht import FIHT
-from sketchbench.sketch.transform import SubsampledHadamard
+from sketchbench.sketch.transform import ShuffledHadamard, SubsampledHadamard
 
 KERNELS = kernels.load("numba")
 TRIALS, CLIENTS = 6, 4
@@ -64,7 +66,6 @@ def target(one: WatchedRounds, place: Place, rounds: int = 1) -> Target:
 
 
 def leads(images: Tensor) -> list[float]:
-    """PSNR over that of the mean image."""
     mean = pixels(scene().prior.mean.expand(TRIALS, *scene().data.shape))
     found, guesses = (scene().likenesses(several, slice(None)) for several in (pixels(images[:, VICTIM]), mean))
     return [one.psnr - guess.psnr for one, guess in zip(found, guesses, strict=True)]
@@ -239,7 +240,6 @@ def test_the_closed_form_behind_a_projection() -> None:
 
 
 def test_gradient_matching_needs_no_closed_form() -> None:
-    """Without compression it recovers all images; from a quarter of the entries nearly all."""
     for kind, compression, level in ((Plain, 1, 10), (RandomK, 4, 3)):
         seen = target(watched(kind, compression), "server")
         assert min(leads(ATTACKS.match_gradients(seen, ATTACKS.find_most_likely(seen, seen.of_any_class)))) > level
@@ -280,8 +280,7 @@ ROUNDS = [
 
 @pytest.mark.parametrize(("kind", "compression", "place"), ROUNDS)
 def test_the_memory_is_no_secret(kind: type[Compressor], compression: float, place: Place) -> None:
-    """The true update explains the messages of all rounds, also where clients send what they have kept; another one
-    does not. A message that never changes counts once."""
+    """The true update alone explains the messages of all rounds; a message that never changes counts once."""
     sights = watched(kind, compression).sights(place, 4)
     assert len(sights) == (1 if kind is Plain else 4)
     truth = torch.tensor(updates())[:, sights[0].clients].mean(dim=1)
@@ -318,8 +317,7 @@ def test_a_level_is_as_likely_as_it_is_drawn() -> None:
 
 
 def test_rounds_add_up() -> None:
-    """The most likely image of its class gains from each round with a new key, also where a step looks at four of
-    them."""
+    """The most likely image gains from each round with a new key, also where a step looks at four rounds."""
     found = []
     for rounds in (1, 4, 16):
         seen = target(watched(RandomK, 64), "sum", rounds)
@@ -329,7 +327,6 @@ def test_rounds_add_up() -> None:
 
 
 def test_priors_of_classes() -> None:
-    """Each image is drawn from the prior of its own class, in any order of the labels."""
     labels, priors = torch.tensor([[3, 1], [0, 3]]), scene().classes
     z = torch.randn(2, 2, 64, generator=torch.Generator().manual_seed(1))
     found = priors.of(labels)(z)
@@ -351,7 +348,6 @@ def test_a_wrong_key_recovers_nothing() -> None:
 
 
 def test_attacks_know_nothing_but_what_is_seen() -> None:
-    """Messages of other images in the same networks: the attacks find those."""
     seen = target(watched(Plain, seen=np.roll(updates(), 1, axis=1)), "server")._replace(
         labels=scene().labels[:, [OBSERVER]]
     )
@@ -375,3 +371,107 @@ def test_a_property_is_told() -> None:
         told.updates(networks, 10, digits.load(), np.random.default_rng(0))
     with pytest.raises(ValueError, match=r"classes=\[10\] have no image in digits"):
         dataclasses.replace(told, classes=[10]).updates(networks, 6, digits.load(), np.random.default_rng(0))
+
+
+# What the order of the numbers in a message tells, against all choices one by one; and compressors that hide it
+
+
+LAYOUT = Layout(((50, 8), (50,)))
+FEW_TRIALS = 3
+RANDOM = np.random.default_rng(0)
+
+
+def sensing(family: Callable[..., Any], **fields: Any) -> Callable[..., Compressor]:
+    def make(layout: Layout, limit: int) -> Compressor:
+        return CompressedSensing(layout, limit, lambda d, b: family(d=d, b=b, **fields), recovery=FIHT)
+
+    return make
+
+
+ORDERED = {"rand-k": RandomK, "fiht": sensing(SubsampledHadamard, signs=False)}
+SHUFFLED = {"rand-k": ShuffledRandomK, "fiht": sensing(ShuffledHadamard, signs=False)}
+SIGNED = sensing(SubsampledHadamard)
+
+
+def messages(make: Callable[..., Compressor]) -> tuple[Compressor, At, Any, Any]:
+    compressor = make(layout=LAYOUT, limit=byte_limit(LAYOUT, 4))
+    at = At(KERNELS, 3, 0, FEW_TRIALS)
+    x = np.random.default_rng(1).standard_normal((FEW_TRIALS, 1, LAYOUT.d)).astype("float32")
+    exchange = compressor.exchange(x, compressor.begin(FEW_TRIALS, 1, KERNELS), at)
+    return compressor, at, x, exchange
+
+
+def places(make: Callable[..., Compressor]) -> list[list[int]]:
+    """The places of a message's numbers among the public ones, -1 where there is none."""
+    compressor, at, x, exchange = messages(make)
+    every = public_numbers(compressor, at)(torch.tensor(x[:, 0])).numpy()
+    (seen,) = (part[:, 0] for part in exchange.messages[0].parts.values())
+    near = np.abs(every[:, None] - seen[..., None])
+    return np.where(near.min(axis=2) < 1e-4, near.argmin(axis=2), -1).tolist()  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("kind", ORDERED)
+def test_the_order_is_public_unless_the_key_hides_it(kind: str) -> None:
+    for ordered, shuffled in zip(places(ORDERED[kind]), places(SHUFFLED[kind]), strict=True):
+        assert ordered == sorted(ordered)
+        assert min(ordered) >= 0
+        assert min(shuffled) >= 0
+        assert np.mean(np.diff(shuffled) > 0) < 0.7
+
+
+def test_signs_hide_all_numbers() -> None:
+    assert np.mean(np.array(places(SIGNED)) < 0) > 0.9
+
+
+@pytest.mark.parametrize("kind", ORDERED)
+def test_an_order_from_the_key_costs_nothing(kind: str) -> None:
+    """As many bytes, the same step for the transform, whose rows are the same; Rand-K's step has as many entries."""
+    (_, _, _, one), (_, _, _, other) = messages(ORDERED[kind]), messages(SHUFFLED[kind])
+    assert (one.bytes_up, one.bytes_down) == (other.bytes_up, other.bytes_down)
+    np.testing.assert_allclose(other.step, one.step, rtol=1e-3, atol=1e-4)
+
+
+def test_no_public_order() -> None:
+    compressor, at, *_ = messages(ORDERED["fiht"])
+    plain = object.__new__(type(compressor))
+    object.__setattr__(plain, "__dict__", {**vars(compressor), "sketch_family": None})
+    with pytest.raises(ValueError, match="come in no public order; choose fiht or random_k"):
+        public_numbers(plain, at)
+
+
+@pytest.mark.parametrize("n", [4, 7])
+def test_the_posterior_is_that_of_all_choices(n: int) -> None:
+    m = 3
+    possible = RANDOM.standard_normal((2, n)).astype("float32")
+    seen = (possible[:, [0, 2, 3]] + 0.3 * RANDOM.standard_normal((2, m))).astype("float32")
+    deviations = RANDOM.uniform(0.4, 0.8, (2, n)).astype("float32")
+    found = Lattice(m, n).posterior(seen, possible, deviations)
+    for trial in range(2):
+        choices = np.array(list(itertools.combinations(range(n), m)))
+        chosen = deviations[trial, choices]
+        off = (seen[trial] - possible[trial, choices]) / chosen
+        likelihoods = (np.exp(-(off**2) / 2) / chosen).prod(axis=1)
+        weights, sums = np.zeros(n), np.zeros(n)
+        for choice, likelihood in zip(choices, likelihoods / likelihoods.sum(), strict=True):
+            weights[choice] += likelihood
+            sums[choice] += likelihood * seen[trial]
+        np.testing.assert_allclose(found.weights[trial], weights, atol=1e-3)
+        np.testing.assert_allclose(found.means[trial] * found.weights[trial], sums, atol=1e-3)
+        assert found.log_likelihood[trial] == pytest.approx(np.log(likelihoods.sum()), abs=1e-3)
+
+
+def test_the_attack_finds_a_line_through_some_of_its_numbers() -> None:
+    """Of 40 of 120 numbers, linear in 3 pixels, in their order; and not where the order is another."""
+    matrix = torch.randn(120, 3, generator=torch.Generator().manual_seed(1))
+    truth = torch.tensor([[0.2, 0.8, 0.5], [0.7, 0.1, 0.4]])
+    chosen = np.sort(RANDOM.permutation(120)[:40])
+    attack = OrderAttack(passes=15, steps=10, rate=0.1, draws=8, deviation=1, last=0.05)
+
+    def images(z: Tensor) -> Tensor:
+        return 0.5 + 0.3 * z
+
+    for order, least in ((chosen, 0.0), (RANDOM.permutation(chosen), 0.1)):
+        seen = (truth @ matrix.T)[:, order]
+        found = attack.run(seen, lambda x: x @ matrix.T, images, 3, 1)
+        error = float((found - truth).abs().max())
+        assert least <= error < least + (0.05 if least == 0 else 1)

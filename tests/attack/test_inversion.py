@@ -1,18 +1,22 @@
 """Attacks recover what they should, and count what they do; and the victim's loss is an objective like any other."""
 
 import dataclasses
-import sys
-from pathlib import Path
+import itertools
 
 import numpy as np
 import pytest
 import torch
+from examples import examples
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import Tensor, nn
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "contract"))
 from victims import ATTACKS, CLASSES, KERNELS, SHAPE, VIEWS, D, attack, network, seen, victim
 
+from sketchbench.attack import lbfgs
+from sketchbench.attack.adam import AdamOptimiser, CosineAdam
 from sketchbench.attack.inversion import LBFGS, GradientDescent
+from sketchbench.attack.most_likely import MostLikely, MostLikelyByAdam
+from sketchbench.attack.prior import FLOOR, learn_prior, uniform_prior
 from sketchbench.attack.sketched_gradient import private
 from sketchbench.attack.victim import clip_norm, gradient, jacobian
 from sketchbench.attack.view import View
@@ -124,7 +128,6 @@ def test_views_of_one_trial_have_the_same_starts() -> None:
 
 
 def test_the_gradient_of_the_loss() -> None:
-    """Against finite differences in a random direction, at two weight vectors at once."""
     loss = victim().loss(KERNELS)
     assert loss.d == D
     random = np.random.default_rng(1)
@@ -150,7 +153,6 @@ def test_clipping() -> None:
 
 
 def test_the_jacobian() -> None:
-    """Its product with a direction, against finite differences of the gradient."""
     model = network(None)
     image, label = (part[:1] for part in victim().samples)
     J = jacobian(model, image, label)
@@ -166,3 +168,170 @@ def test_labels_and_probabilities_mean_the_same() -> None:
     image, label = (part[:1] for part in victim().samples)
     shares = nn.functional.one_hot(label, CLASSES).double()
     torch.testing.assert_close(gradient(model, image, label), gradient(model, image, shares))
+
+
+# The attack with a prior: what it does where nothing is seen, where all is, and in between by closed form
+
+
+SMALL = (1, 2, 3)
+RANDOM = np.random.default_rng(0)
+IMAGES = RANDOM.random((50, *SMALL)) @ RANDOM.random((3, 3)) / 3
+PRIOR = learn_prior(IMAGES, torch.zeros(1, dtype=torch.float64))
+MATRIX = torch.from_numpy(RANDOM.standard_normal((4, 6)))
+LIKELY = MostLikely(evaluations=200, starts=1, goal=0.0, label="read", history=20, stages=6, variation=0.0)
+BY_ADAM = MostLikelyByAdam(evaluations=1000, starts=1, goal=0.0, label="read", rate=0.1, stages=6, variation=0.0)
+
+
+def linear(observed: Tensor, noise: float, matrix: Tensor = MATRIX) -> View:
+    """Four linear measurements of an image of six pixels."""
+
+    def predicted(image: Tensor, label: Tensor) -> Tensor:
+        return matrix @ image.flatten() + 0 * label.sum()
+
+    return View(observed, predicted, SMALL, 2, 8, output=torch.tensor([0.0, 1.0]), noise=noise, prior=PRIOR)
+
+
+def test_the_prior_has_the_moments_of_the_images() -> None:
+    flattened = IMAGES.reshape(50, 6)
+    np.testing.assert_allclose(PRIOR.mean.flatten(), flattened.mean(axis=0))
+    np.testing.assert_allclose(PRIOR.root @ PRIOR.root, np.cov(flattened.T), atol=FLOOR**2)
+    z = torch.from_numpy(RANDOM.standard_normal((5, 6)))
+    torch.testing.assert_close(PRIOR.images(z).flatten(1), PRIOR.mean.flatten() + z @ PRIOR.root)
+    assert float(uniform_prior(SMALL, z).root.square().sum()) == pytest.approx(6 / 12)
+
+
+@pytest.mark.parametrize("noise", [1.0, 0.1])
+@pytest.mark.parametrize(("likely", "error"), [(LIKELY, 1e-6), (BY_ADAM, 1e-4)])
+def test_a_linear_view_by_closed_form(likely: MostLikely | MostLikelyByAdam, error: float, noise: float) -> None:
+    truth = torch.from_numpy(IMAGES[0]).flatten()
+    observed = MATRIX @ truth + 0.01
+    found = likely.run(linear(observed, noise), 3).image.flatten()
+    mean, covariance = PRIOR.mean.flatten(), PRIOR.root @ PRIOR.root
+    gain = covariance @ MATRIX.T @ torch.linalg.inv(MATRIX @ covariance @ MATRIX.T + noise / 4 * torch.eye(4))
+    expected = mean + gain @ (observed - MATRIX @ mean)
+    torch.testing.assert_close(found, expected.clamp(0, 1), rtol=1e-5, atol=error)
+
+
+def test_who_sees_noise_only_keeps_to_the_mean() -> None:
+    observed = 100 * torch.from_numpy(RANDOM.standard_normal(4))
+    for likely, variation in itertools.product((LIKELY, BY_ADAM), (0.0, 1.0)):
+        found = dataclasses.replace(likely, variation=variation).run(linear(observed, 4e4), 3)
+        torch.testing.assert_close(found.image, PRIOR.mean, rtol=0, atol=0.01)
+
+
+def test_what_is_exact_is_matched_exactly() -> None:
+    square = torch.from_numpy(RANDOM.standard_normal((6, 6)))
+    truth = torch.from_numpy(IMAGES[1])
+    for likely, error in ((LIKELY, 1e-4), (BY_ADAM, 0.02)):
+        found = dataclasses.replace(likely, variation=1.0).run(linear(square @ truth.flatten(), 0.0, square), 3)
+        assert found.evaluations <= likely.evaluations + 10
+        torch.testing.assert_close(found.image, truth, rtol=0, atol=error)
+
+
+def test_starts() -> None:
+    view = linear(MATRIX @ torch.ones(6).double(), 0.0)
+    assert torch.equal(LIKELY.stand_still(view, 3).image, PRIOR.mean)
+    assert not torch.allclose(LIKELY._start(view, 3, 1).image[0], PRIOR.mean)
+    assert attack("map").uses_prior
+    assert not attack("lbfgs").uses_prior
+
+
+# Our Adam against torch's, step by step
+
+
+@pytest.mark.parametrize("constant", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_steps_are_those_of_torch(dtype: torch.dtype, constant: bool) -> None:
+    """Bit for bit, of two variables, over all steps, with gradients of many sizes."""
+    random = torch.Generator().manual_seed(1)
+    ours = [torch.randn(3, 5, generator=random, dtype=dtype), torch.randn(7, generator=random, dtype=dtype)]
+    theirs = [v.clone().requires_grad_() for v in ours]
+    adam = AdamOptimiser(ours, 0.3) if constant else CosineAdam(ours, 0.3, 40)
+    optimiser = torch.optim.Adam(theirs, lr=0.3)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, 40)
+    for step in range(40):
+        slopes = [10.0 ** (step % 9 - 6) * torch.randn(v.shape, generator=random, dtype=dtype) for v in ours]
+        for v, slope in zip(theirs, slopes, strict=True):
+            v.grad = slope.clone()
+        adam.step(slopes)
+        optimiser.step()
+        if not constant:
+            schedule.step()
+        assert all(bool((v == other).all()) for v, other in zip(ours, theirs, strict=True)), step
+
+
+# Our L-BFGS against torch's, bit for bit
+
+
+class Problem:
+    """A function of two variables with curved valleys, as torch's optimisers and ours take it."""
+
+    def __init__(self, seed: int, size: int, roughness: float, ends: int) -> None:
+        random = torch.Generator().manual_seed(seed)
+        first = torch.randn(2, size, generator=random, dtype=torch.float64)
+        second = torch.randn(3, generator=random, dtype=torch.float64)
+        self.variables = [first.requires_grad_(), second.requires_grad_()]
+        self._matrix = torch.randn(9, 2 * size, generator=random, dtype=torch.float64)
+        self._roughness, self._ends, self.seen = roughness, ends, 0
+
+    def differentiate(self) -> Tensor:
+        self.seen += 1
+        if self.seen == self._ends:
+            raise StopIteration
+        first, second = self.variables
+        value = (self._matrix @ first.flatten()).sigmoid().square().sum() + self._roughness * second.pow(4).sum()
+        value = value + (second.square().sum() - first[0, 0]).square()
+        for v, slope in zip(self.variables, torch.autograd.grad(value, self.variables), strict=True):
+            v.grad = slope
+        return value.detach()
+
+
+@given(
+    seed=st.integers(0, 2**31),
+    size=st.integers(1, 6),
+    roughness=st.sampled_from([0.0, 1.0, 1e6]),
+    evaluations=st.integers(1, 90),
+    history=st.integers(1, 20),
+    ends=st.sampled_from([0, 0, 7, 30]),
+)
+@examples(40)
+def test_steps_are_those_of_torch_of_lbfgs(
+    seed: int, size: int, roughness: float, evaluations: int, history: int, ends: int
+) -> None:
+    """To the last bit, with as many evaluations, and the same place where the function ends the search."""
+    ours, theirs = (Problem(seed, size, roughness, ends) for _ in range(2))
+    optimiser = torch.optim.LBFGS(
+        theirs.variables,
+        max_iter=evaluations,
+        max_eval=evaluations,
+        history_size=history,
+        tolerance_grad=1e-14,
+        tolerance_change=1e-16,
+        line_search_fn="strong_wolfe",
+    )
+    ended = []
+    for search in (
+        lambda: lbfgs.minimise(ours.variables, ours.differentiate, evaluations, history),
+        lambda: optimiser.step(theirs.differentiate),  # type: ignore[arg-type]
+    ):
+        try:
+            search()
+            ended.append(False)
+        except StopIteration:
+            ended.append(True)
+    assert ended[0] == ended[1]
+    assert ours.seen == theirs.seen
+    for v, other in zip(ours.variables, theirs.variables, strict=True):
+        torch.testing.assert_close(v.detach(), other.detach(), rtol=0, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("slope", [0.0, 1e-15])
+def test_it_stays_at_a_minimum(slope: float) -> None:
+    x = torch.ones(3, dtype=torch.float64).requires_grad_()
+
+    def differentiate() -> Tensor:
+        x.grad = torch.full_like(x, slope)
+        return torch.tensor(1.0, dtype=torch.float64)
+
+    lbfgs.minimise([x], differentiate, 10, 5)
+    assert bool((x == 1).all())

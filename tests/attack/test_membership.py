@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sketchbench.attack.membership import Evidence, likelihood_ratio, most_visible, worlds
+from sketchbench.attack.property import RandomForest
 from sketchbench.federated.iterative_sketching import IterativeSketching
 from sketchbench.federated.private_sketching import PrivateSketching
 from sketchbench.kernels import load
@@ -16,7 +17,6 @@ DIRECTION = np.eye(D)[2]
 
 
 def evidence(family: Family, neighbours: Neighbours = "replace_one", sigma: float = 0.0) -> list[Evidence]:
-    """With the canary, and without."""
     training = PrivateSketching(IterativeSketching(family, 1.0), Sampling("full", RECORDS, RECORDS), sigma, bound=1.0)
     both = worlds(DIRECTION, neighbours, clients=2, records=RECORDS, kernels=KERNELS)
     return [
@@ -73,3 +73,22 @@ def test_each_trial_may_have_its_own_record() -> None:
     present, _ = worlds(directions, "replace_one", clients=2, records=RECORDS, kernels=KERNELS)
     found = likelihood_ratio(training.run(present, 1, 2, trials=5, rounds=ROUNDS), directions, KERNELS, rounds=ROUNDS)
     np.testing.assert_allclose(found.statistic, ROUNDS / RECORDS, rtol=1e-6)
+
+
+# Property inference: the forest
+
+
+def test_the_forest() -> None:
+    random = np.random.default_rng(0)
+    labels, truth = random.random(200) < 0.2, random.random(400) < 0.2
+    own, noise = random.standard_normal((2, 200, 10)).astype(np.float32)
+    seen = random.standard_normal((400, 10)).astype(np.float32)
+    own[:, 3] += 6 * labels
+    told = seen.copy()
+    told[:, 3] += 6 * truth
+    forest = RandomForest(30)
+    high, low = forest.area_under_roc(own, labels, [told, seen], truth, seed=1)
+    assert high > 0.97
+    assert abs(low - 0.5) < 0.15
+    assert forest.area_under_roc(own, labels, [told], truth, seed=1) == [high]
+    assert abs(forest.area_under_roc(noise, labels, [told], truth, seed=1)[0] - 0.5) < 0.15

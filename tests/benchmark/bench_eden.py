@@ -38,8 +38,7 @@ def errors(run: Callable[[Array, int], Array], x: Array, kernels: Kernels) -> An
 @pytest.mark.parametrize("whose", ["ours", "srrcomp"])
 @pytest.mark.parametrize("bits", [1, 2, 4, 8])
 def test_eden(timed: Any, kernels: Kernels, normals: Callable[..., Any], bits: int, whose: str) -> None:
-    """Ours rotates twice, and theirs once, which is biased for sparse vectors: errors are compared with one rotation in
-    both."""
+    """Ours rotates twice, theirs once, which biases sparse vectors: errors are compared with one rotation in both."""
     x, about = normals((D,), "float32"), {"group": "eden", "b": bits * D // 32}
     name = f"EDEN, {bits} bit{'s' * (bits > 1)}"
     if whose == "ours":

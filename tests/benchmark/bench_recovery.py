@@ -1,9 +1,10 @@
 """Recoveries of sparse signals (tang2021 Appendix C), and FIHT at the size of the paper."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from peers import SIZES
+from peers import SIZES, same, tensor, torch
 
 from sketchbench.base import seeds
 from sketchbench.kernels import Kernels
@@ -42,3 +43,23 @@ def test_recovery(timed: Any, kernels: Kernels, d: int, name: str) -> None:
 @pytest.mark.parametrize("count", [1, 20])
 def test_paper_size(timed: Any, kernels: Kernels, count: int) -> None:
     measure(timed, kernels, "fiht.paper", **PAPER, count=count)
+
+
+# The d/32 entries of largest magnitude, beside NumPy and PyTorch
+
+
+@pytest.mark.parametrize("whose", ["ours", "numpy", "torch"])
+@pytest.mark.parametrize("d", SIZES)
+def test_top_k(timed: Any, kernels: Kernels, normals: Callable[..., Any], d: int, whose: str) -> None:
+    k, xp, x = d // 32, kernels.xp, normals((d,))
+    ours = kernels.largest(x[None], k)[0]
+    if whose == "ours":
+        timed(lambda: kernels.largest(x[None], k), x, group="top_k", name="largest")
+        return
+    if whose == "numpy":
+        name, run = f"{xp.__name__}.argpartition", lambda: xp.argpartition(abs(x), d - k)[d - k :]
+    else:
+        v, topk = tensor(kernels, x), torch(kernels).topk
+        name, run = "torch.topk", lambda: topk(v.abs(), k, sorted=False).indices
+    found = timed(run, x, group="top_k", name=name, ours="largest")
+    same(kernels, ours, xp.sort(kernels.asarray(found)))

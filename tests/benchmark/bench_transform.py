@@ -27,25 +27,14 @@ Transform = Callable[[Any], Callable[[], None]]  # for an array, what transforms
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_transform(
-    timed: Any,
-    kernels: Kernels,
-    normals: Callable[..., Any],
-    shape: tuple[int, int],
-    dtype: str,
-    whose: str,
+    timed: Any, kernels: Kernels, normals: Callable[..., Any], shape: tuple[int, int], dtype: str, whose: str
 ) -> None:
     x = normals(shape, dtype)
     if whose == "ours":  # in place, and orthonormal: it stays of order 1
         timed(lambda: kernels.walsh_hadamard(x), x, group="transform", name="walsh_hadamard")
         return
     fft = scipy(kernels, "fft")
-    timed(
-        lambda: fft.dct(x, norm="ortho"),
-        x,
-        group="transform",
-        name=f"{fft.__name__}.dct",
-        ours="walsh_hadamard",
-    )
+    timed(lambda: fft.dct(x, norm="ortho"), x, group="transform", name=f"{fft.__name__}.dct", ours="walsh_hadamard")
 
 
 @pytest.fixture(scope="session")
@@ -114,3 +103,14 @@ def same_in_c(kernels: Kernels, transform: Transform, dtype: str, power: int) ->
     theirs = x.copy()
     transform(theirs)()
     np.testing.assert_array_equal(kernels.walsh_hadamard(x), theirs * x.dtype.type(2.0 ** (-power / 2)))
+
+
+# A copy, the least that a pass over memory costs: its `copies` differ from 1 by the noise
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("d", SIZES)
+def test_copy(timed: Any, kernels: Kernels, normals: Callable[..., Any], d: int, dtype: str) -> None:
+    x = normals(d, dtype)
+    target = kernels.xp.empty_like(x)
+    timed(lambda: kernels.xp.copyto(target, x), x, group="copy", name="copyto")

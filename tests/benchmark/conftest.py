@@ -67,11 +67,7 @@ def pytest_benchmark_update_machine_info(config: pytest.Config, machine_info: di
 
 
 class Timed:
-    """Times a function with pytest-benchmark, and a copy of its input before and after it.
-
-    The clock frequency of a machine drifts within a run, so each time has a copy of its own to be
-    compared with. One call comes first, and does not count: it compiles.
-    """
+    """Times a function and, before and after it, a copy of its input, since clocks drift; a first call compiles."""
 
     def __init__(self, benchmark: Any, kernels: Kernels) -> None:
         self._benchmark = benchmark

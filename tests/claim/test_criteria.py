@@ -1,6 +1,9 @@
 """Each criterion gives each verdict where it should."""
 
+import ast
 import math
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,6 +11,7 @@ import pandas as pd
 import pytest
 
 from sketchbench.measure.audit import epsilon_lower_bound
+from sketchbench.measure.column import COLUMNS
 from sketchbench.report.claim.criteria import CRITERIA, Comparison, CriterionSettings
 from sketchbench.report.claim.judging import decide
 
@@ -41,7 +45,6 @@ def test_equality(value: float, margin: float, expected: str) -> None:
 
 
 def test_equality_of_what_never_varies() -> None:
-    """Rounding is no difference; anything more is."""
     still = {"sd": 0.0, "skewness": 0.0, "trials": 10, "exact": 0.0}
     assert verdict("equality", {"mean": 1e-12, **still}) == "holds"
     assert verdict("equality", {"mean": 1e-6, **still}) == "fails"
@@ -68,12 +71,7 @@ def test_upper_bound(value: float, expected: str) -> None:
 
 @pytest.mark.parametrize(
     ("count", "trials", "expected"),
-    [
-        (0, 1000, "holds"),
-        (0, 100, "inconclusive"),
-        (100, 1000, "fails"),
-        (20, 1000, "inconclusive"),
-    ],
+    [(0, 1000, "holds"), (0, 100, "inconclusive"), (100, 1000, "fails"), (20, 1000, "inconclusive")],
 )
 def test_probability(count: int, trials: int, expected: str) -> None:
     assert verdict("probability", {"count": count, "trials": trials, "bound": 0.05}) == expected
@@ -169,7 +167,6 @@ def test_growth_of_nothing() -> None:
 
 @pytest.mark.parametrize("criterion", ["equality", "upper_bound"])
 def test_a_single_trial_decides_nothing(criterion: str) -> None:
-    """It has no spread, and its table perhaps no such column."""
     row = {"mean": 0.0, "trials": 1, "exact": 1.0, "bound": 1.0}
     assert verdict(criterion, row) == "inconclusive"
 
@@ -219,10 +216,7 @@ def test_growth_groups_by_what_does_not_follow() -> None:
     """Each seed is a comparison of its own; so is each s, and a column that isn't there is none."""
     rows = leads(1.0, seed=0) + leads(0.2, seed=1)
     found = compare("growth", *rows, over="compression")
-    assert [(c.case, c.verdict) for c in found] == [
-        ("d=40, seed=0", "holds"),
-        ("d=40, seed=1", "fails"),
-    ]
+    assert [(c.case, c.verdict) for c in found] == [("d=40, seed=0", "holds"), ("d=40, seed=1", "fails")]
     rows = leads(1.0, s=4.0) + leads(1.0, s=8.0)
     found = compare("growth", *rows, over="compression")
     assert [c.case for c in found] == ["d=40, s=4", "d=40, s=8"]
@@ -264,15 +258,13 @@ def test_growth_along_amounts() -> None:
 
 
 def test_growth_over_the_compression_at_two_sizes() -> None:
-    """b follows d and the compression together; every d should be one comparison."""
     rows = leads(1.0) + [{**row, "d": 80, "b": 2 * row["b"]} for row in leads(1.0)]
     found = compare("growth", *rows, over="compression")
     assert [c.case for c in found] == ["d=40", "d=80"]
 
 
 @pytest.mark.parametrize(
-    ("value", "expected"),
-    [(0.5, "holds"), (1.0, "holds"), (1.0 + 1e-12, "holds"), (1.001, "fails")],
+    ("value", "expected"), [(0.5, "holds"), (1.0, "holds"), (1.0 + 1e-12, "holds"), (1.001, "fails")]
 )
 def test_computed(value: float, expected: str) -> None:
     (found,) = compare("computed", {"value": value, "bound": 1.0})
@@ -331,3 +323,89 @@ def test_there_is_no_tightness_of_what_is_no_ratio() -> None:
         *compare("growth", *power_law(1.0, 1.0), over="d"),
     ]
     assert all(math.isnan(comparison.tightness) for comparison in others)
+
+
+# Claims, tables and figures take the names of columns from `measure.column.Column`, and write none by hand
+
+
+PACKAGE = Path(__file__).parents[2] / "sketchbench"
+# The table of `make bench` is no table of rows: it has columns of its own.
+FILES = [
+    path
+    for folder in ("claim", "table", "figure")
+    for path in sorted((PACKAGE / "report" / folder).glob("*.py"))
+    if path.name != "benchmarks.py"
+]
+NAMES = {name for name in COLUMNS if len(name) > 2}  # shorter ones are also markers of matplotlib
+# Mappings of a claim in YAML, of facts about a run, of tables by study; and the choices of a type.
+NO_ROWS = {"content", "facts", "tables", "Literal"}
+SELECTORS = {"get", "pop", "groupby", "sort_values", "drop_duplicates", "set_index", "pivot_table", "worst"}
+
+
+def by_hand(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """The column names that are written as strings or keywords, with their lines, wherever code selects by them."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Subscript) and not _is_no_row(node.value):
+            yield from _literals(node.slice)
+        elif isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
+            yield from _literals(node.left)
+        elif isinstance(node, ast.For | ast.comprehension):
+            yield from _literals(node.iter)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not _is_no_row(node.func.value):
+            if node.func.attr in SELECTORS:
+                for argument in [*node.args, *(keyword.value for keyword in node.keywords)]:
+                    yield from _literals(argument)
+            if node.func.attr == "assign":
+                yield from ((node.lineno, keyword.arg) for keyword in node.keywords if keyword.arg in NAMES)
+
+
+def _literals(node: ast.expr) -> Iterator[tuple[int, str]]:
+    """The column names that are written here, alone or as elements of a list or tuple, which a slice may contain."""
+    for element in [node, *_elements(node), *(inner for outer in _elements(node) for inner in _listed(outer))]:
+        if isinstance(element, ast.Constant) and element.value in NAMES:
+            yield element.lineno, str(element.value)
+
+
+def _elements(node: ast.expr) -> list[ast.expr]:
+    return node.elts if isinstance(node, ast.List | ast.Tuple) else []
+
+
+def _listed(node: ast.expr) -> list[ast.expr]:
+    """The elements of a list; those of a tuple in a tuple are no selection, but values that belong together."""
+    return node.elts if isinstance(node, ast.List) else []
+
+
+def _is_no_row(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id in NO_ROWS
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_no_column_is_named_by_hand(path: Path) -> None:
+    assert not sorted(set(by_hand(ast.parse(path.read_text()))))
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ('rows["mean"]', {"mean"}),
+        ('rows[["method", "label"]]', {"method", "label"}),
+        ('rows.loc[chosen, "mean"]', {"mean"}),
+        ('rows.loc[chosen, ["mean", "sd"]]', {"mean"}),
+        ("f\"{row['case']}\"", {"case"}),
+        ('row.get("exact")', {"exact"}),
+        ('"positive_control" in rows', {"positive_control"}),
+        ('rows.groupby(["study", "case"])', {"case"}),
+        ('rows.pivot_table(index="case")', {"case"}),
+        ("rows.assign(compression=d / b, low=0)", {"compression"}),
+        ('[row[name] for name in ("mean", "low")]', {"mean"}),
+        ('rows[rows[Column.QUANTITY] == "share"]', set()),  # a quantity
+        ('axes.set_xlabel("round")', set()),
+        ('for axes, label in ((left, "round"), (right, "share")): pass', set()),
+        ('content.get("reason")', set()),
+        ('tables["channel_noise"]', set()),
+        ('rows["b"]', set()),
+        ('Role = Literal["ours", "control"]', set()),
+    ],
+)
+def test_what_counts_as_by_hand(code: str, found: set[str]) -> None:
+    assert {name for _, name in by_hand(ast.parse(code))} == found

@@ -23,13 +23,11 @@ ROOT = Path(__file__).parents[2]
 
 
 def table(**means: float) -> pd.DataFrame:
-    """One row of `q` for each method, and one of another quantity."""
     measured = writing.table(**means)
     return pd.concat([measured, measured.assign(quantity="other", mean=7.0)], ignore_index=True)
 
 
 def write(folder: Path, **changes: Any) -> list[Path]:
-    """The one claim of a folder."""
     predicted = {"default": "holds", "control/bad": "fails"}
     writing.claim(folder, "X1", "one", **{"role": "printed", "predicted": predicted, **changes})
     return [folder / "X1.yaml"]
@@ -88,16 +86,6 @@ def test_no_verdict_depends_on_what_was_predicted(tmp_path: Path) -> None:
         pd.testing.assert_frame_equal(one, found[0])
 
 
-def test_more_comparisons_widen_every_interval(tmp_path: Path) -> None:
-    """Bonferroni: the error rate is shared by all claims of a run."""
-    claims = read_claims(write(tmp_path))
-    alone, _ = evaluate(claims, {"one": table(good=1.0)}, "quick")
-    among, levels = evaluate(claims, {"one": table(good=1.0, **{f"s{i}": 1.0 for i in range(99)})}, "q")
-    assert levels.comparisons == 100
-    widths = [(v["high"] - v["low"]).iloc[0] for v in (alone, among)]
-    assert widths[1] > 1.2 * widths[0]
-
-
 def test_computed_numbers_take_no_share_of_the_error(tmp_path: Path) -> None:
     both = [
         {"criterion": "equality", "where": {"quantity": "q"}, "margin": 0.1},
@@ -122,7 +110,6 @@ def test_a_study_that_did_not_run(tmp_path: Path) -> None:
 
 
 def test_an_old_table_without_what_a_claim_asks_for(tmp_path: Path) -> None:
-    """It says what is missing, and what it would take to make it."""
     claims = read_claims(write(tmp_path))
     old = table(good=1.0).replace({"quantity": {"q": "another"}})
     with pytest.raises(ClaimError, match="finds nothing to judge"):
@@ -175,7 +162,6 @@ def test_half_the_studies_are_not_enough(tmp_path: Path) -> None:
 
 
 def judged(folder: Path, tables: dict[str, pd.DataFrame], **changes: Any) -> dict[str, Any]:
-    """The verdict on `good`."""
     verdicts, _ = evaluate(read_claims(write(folder, methods=["good"], **changes)), tables, "quick")
     (row,) = verdicts.to_dict("records")
     return row
@@ -243,7 +229,6 @@ def test_a_near_miss_that_can_not_be(tmp_path: Path) -> None:
 
 
 def test_a_near_miss_in_another_study(tmp_path: Path) -> None:
-    """Without that study the claim is not judged."""
     near = {"studies": ["two"]}
     assert judged(tmp_path, {"one": table(good=1.0), "two": table(good=2.0)}, near_miss=near)["verdict"] == "holds"
     assert judged(tmp_path, {"one": table(good=1.0)}, near_miss=near)["verdict"] == "not run"
@@ -257,7 +242,6 @@ def test_a_control_changes_no_failure(tmp_path: Path, control: float) -> None:
 
 @pytest.mark.parametrize(("mean", "verdict"), [(1.0, "holds"), (3.0, "does not transfer")])
 def test_what_fails_on_a_stand_in_does_not_transfer(tmp_path: Path, mean: float, verdict: str) -> None:
-    """At the scales that are named; what holds there holds."""
     tables = {"one": table(good=mean, zero=2.0)}
     row = judged(tmp_path, tables, negative_control={"method": "zero"}, stand_ins=["smoke", "quick"])
     assert row["verdict"] == verdict
@@ -273,7 +257,6 @@ def test_a_reason_is_no_control(tmp_path: Path) -> None:
 
 
 def test_a_control_in_another_study(tmp_path: Path) -> None:
-    """Without that study the claim is not judged."""
     control = {"studies": ["two"]}
     row = judged(tmp_path, {"one": table(good=1.0), "two": table(good=2.0)}, negative_control=control)
     assert (row["verdict"], row["negative_control"], row["study"]) == ("holds", "two", "one")
@@ -351,7 +334,6 @@ def test_the_tightness_of_a_verdict_is_the_least_of_its_comparisons(tmp_path: Pa
 def test_the_check_fails_where_a_contract_is_broken(
     tmp_path: Path, role: str, value: float, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`evaluate` writes the pages and goes on; `check` says no. Another prediction is no failure."""
     write(tmp_path, role=role)
     results = tmp_path / "one.csv"
     table(good=value).to_csv(results, index=False)
@@ -402,8 +384,7 @@ def test_times_are_compared_with_nothing(tmp_path: Path, capsys: pytest.CaptureF
 def test_nothing_is_predicted_of_ones_own_methods(
     tmp_path: Path, role: str, value: float, sd: float, verdict: str
 ) -> None:
-    """But of a method of the project with the same number, and one of another kind with the same name; the contract is
-    for all."""
+    """But of a project's method with the same number, and another kind with the same name; the contract is for all."""
     claims = read_claims(write(tmp_path, role=role, predicted="holds"))
     tables, kinds = {"one": table(mine=value, ours=value).assign(sd=sd)}, {"one": "sketch"}
     verdicts, _ = evaluate(claims, tables, "quick", kinds=kinds, own={"sketch": ["mine"], "recovery": ["ours"]})
@@ -415,7 +396,6 @@ def test_nothing_is_predicted_of_ones_own_methods(
 
 
 def test_ones_own_method_that_breaks_the_contract(tmp_path: Path) -> None:
-    """One line for its contract, and one for all that is void."""
     for name, study, role in (("C1", "contract", "contract"), ("X1", "one", "printed"), ("X2", "one", "ours")):
         writing.claim(tmp_path, name, study, role)
     claims = read_claims(sorted(tmp_path.glob("*.yaml")))
@@ -438,7 +418,6 @@ def test_claims_that_find_nothing_of_ones_own_are_left_out(tmp_path: Path) -> No
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
-    """The exit code and the output of a command."""
     code: Any = 0
     try:
         main([*arguments])
@@ -459,10 +438,3 @@ def test_trials_that_are_not_there_yet(tmp_path: Path) -> None:
     check = {"criterion": "equality", "where": {"quantity": "p"}}
     verdicts, _ = evaluate(read_claims(write(tmp_path, checks=[check])), {"one": whole}, "quick")
     assert verdicts["verdict"].to_list() == ["not run"]
-
-
-def test_a_single_trial_leaves_it_open(tmp_path: Path) -> None:
-    claims = read_claims(write(tmp_path))
-    single = table(good=1.0).drop(columns=["sd", "skewness"]).assign(trials=1, sd=float("nan"), skewness=float("nan"))
-    verdicts, _ = evaluate(claims, {"one": single}, "quick")
-    assert verdicts["verdict"].to_list() == ["inconclusive"]

@@ -15,7 +15,6 @@ NAN = float("nan")
 
 
 def verdicts(**found: tuple[str, float]) -> pd.DataFrame:
-    """A table of verdicts on the claim S1, by method."""
     rows = [
         {"claim": "S1", "method": name, "verdict": verdict, "predicted": "holds", "tightness": tightness}
         for name, (verdict, tightness) in found.items()
@@ -24,7 +23,6 @@ def verdicts(**found: tuple[str, float]) -> pd.DataFrame:
 
 
 def grown(*runs: tuple[str, pd.DataFrame]) -> pd.DataFrame:
-    """The history of runs at commits."""
     found = pd.DataFrame(columns=list(COLUMNS))
     for commit, table in runs:
         found = extend(found, table, "quick", commit, "2026-01-01")

@@ -1,5 +1,6 @@
 """The claims of conf/claim on the published tables: nothing reads `holds` that could not have failed."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from published import reports as published
 
 from sketchbench.measure.column import Column
 from sketchbench.report.claim.check import read_verdicts
-from sketchbench.report.claim.claims import Claim
+from sketchbench.report.claim.claims import Claim, Prediction
 from sketchbench.report.claim.control import KINDS
 from sketchbench.report.claim.evaluate import evaluate
 from sketchbench.run.config.chapters import named
@@ -25,7 +26,6 @@ def read(study: str) -> pd.DataFrame:
 
 
 def reported(claims: list[Claim], **replaced: pd.DataFrame) -> pd.DataFrame:
-    """The verdicts on these claims from the published tables, some of them replaced."""
     studies = {study for claim in claims for study in claim.studies}
     present = {path.stem for path in (published() / "tables").glob("*.csv")}
     tables: Mapping[str, pd.DataFrame] = {study: read(study) for study in studies & present} | replaced
@@ -34,8 +34,7 @@ def reported(claims: list[Claim], **replaced: pd.DataFrame) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def verdicts() -> pd.DataFrame:
-    """Those of claims.csv, which tests/test_rounding.py finds in the tables again, but those on times, which no tracked
-    table has."""
+    """Those of claims.csv, which tests/test_rounding.py finds in the tables again; no tracked table has times."""
     texts = [f"{kind}{end}" for kind in KINDS for end in ("", "_verdict")]
     found: pd.DataFrame = read_verdicts(published() / "claims.csv").fillna(dict.fromkeys(texts, ""))
     return found
@@ -51,7 +50,6 @@ def test_nothing_whose_control_passes_holds(verdicts: pd.DataFrame) -> None:
 
 
 def test_few_say_nothing(verdicts: pd.DataFrame) -> None:
-    """At the quick scale at most a tenth of what is said of the papers is vacuous."""
     said = verdicts[verdicts["role"].isin(["printed", "corrected"]) & (verdicts["verdict"] != "not run")]
     assert (said["verdict"] == "vacuous").mean() <= 0.1
 
@@ -135,3 +133,31 @@ def test_every_bound_that_holds_has_a_near_miss_or_a_reason(verdicts: pd.DataFra
     there_alone = bounds & set(holding["claim"]) & set(said["claim"][said["verdict"] == "not run"])
     assert len(there_alone) > 5
     assert {id for id in there_alone if not CLAIMS[id].near_misses} == set()
+
+
+# The project's claims say what was predicted of them, and when, or why nothing was
+
+
+WRITTEN_AFTER = re.compile(r"Written after (the|a) (first )?runs?\b")
+
+
+def predictions(claim: Claim) -> list[Prediction]:
+    return [claim.at(scale) for scale in ("smoke", "quick", "paper")]
+
+
+@pytest.mark.parametrize("claim", CLAIMS.values(), ids=lambda claim: claim.id)
+def test_a_claim_has_a_prediction_or_says_why_not(claim: Claim) -> None:
+    told = [bool(one.predicted) for one in predictions(claim)]
+    if claim.on_times or WRITTEN_AFTER.search(claim.reason):
+        assert not any(told)
+    else:
+        assert all(told) or any(WRITTEN_AFTER.search(one.reason) for one in claim.scales.values())
+
+
+@pytest.mark.parametrize("claim", CLAIMS.values(), ids=lambda claim: claim.id)
+def test_each_prediction_has_a_day(claim: Claim) -> None:
+    for one in predictions(claim):
+        assert ("default" in one.predicted_on) is bool(one.predicted)
+        assert all(re.fullmatch(r"2\d{3}-[01]\d-[0-3]\d", day) for day in one.predicted_on.values())
+        later = [day for method, day in one.predicted_on.items() if method != "default"]
+        assert all(day > one.predicted_on["default"] for day in later)  # a method that came later

@@ -2,16 +2,24 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from writing import claim, table
 
 from sketchbench.command.main import main
 from sketchbench.report import seal
-from sketchbench.report.claim.claims import ClaimError, read_claims
+from sketchbench.report.claim import gate, page
+from sketchbench.report.claim.check import broken
+from sketchbench.report.claim.claims import Claim, ClaimError, read_claims
+from sketchbench.report.claim.criteria import Comparison, Verdict
+from sketchbench.report.claim.error_rate import ErrorRate
 from sketchbench.report.claim.evaluate import evaluate
-from sketchbench.report.claim.state import commits_behind, describe_states
+from sketchbench.report.claim.judging import Judgement
+from sketchbench.report.claim.rerun import chance_of_another
+from sketchbench.report.claim.state import commits_behind, describe_states, with_code
 from sketchbench.report.codes import code_of
 from sketchbench.report.inputs import CODE
 from sketchbench.report.table import origin
@@ -30,7 +38,6 @@ def sealed(folder: Path, study: str, commit: str, **means: float) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Three tables, of three commits, and claims on them; `bad` breaks the contract."""
     claim(tmp_path, "C1", "contract", "contract")
     controls = {"default": {"method": "control/off", "studies": ["controls"]}}
     claim(tmp_path, "S1", "moments", negative_control=controls)
@@ -42,7 +49,6 @@ def folder(tmp_path: Path) -> Path:
 
 
 def judged(folder: Path, older: dict[str, dict[str, list[str]]]) -> pd.DataFrame:
-    """What `step claims` writes, by claim and method."""
     facts = {"scale": "quick", "kernels": "numba", "seed": 0, "kinds": KINDS, "skipped": [], "older": older}
     main(
         [
@@ -64,7 +70,6 @@ def checked(folder: Path, capsys: pytest.CaptureFixture[str], *options: str) -> 
 
 
 def test_the_commits_behind_a_verdict(folder: Path) -> None:
-    """Those of its own rows and of its negative control's, where tables have an origin; no verdict shows them."""
     first, second = read_claims([folder / "C1.yaml", folder / "S1.yaml"])
     assert commits_behind(first, "good", folder / "tables") == {"111111111111"}
     assert commits_behind(second, "good", folder / "tables") == {"222222222222", "333333333333", "444444444444"}
@@ -123,7 +128,6 @@ def test_the_check_counts_what_is_not_current(folder: Path, capsys: pytest.Captu
 
 
 def test_what_an_older_table_does_not_have_is_not_run(folder: Path) -> None:
-    """A column, a criterion's or one to select by, or rows; of a table of this code that is an error."""
     without = {
         "where": ("has no column d", {"where": {"quantity": "q", "d": 8}}),
         "hits": ("they have no hits", {"criterion": "audit"}),
@@ -144,3 +148,121 @@ def test_what_an_older_table_does_not_have_is_not_run(folder: Path) -> None:
 def test_many_methods_are_counted() -> None:
     older = {"two": {OLDER: list("abcdefg")}, "one": {SEED: ["a", "b"]}}
     assert describe_states(older) == ["one: another seed: a, b", "two: older code: 7 methods"]
+
+
+# A method that breaks the contract has no other verdicts, and the page says why
+
+
+FACTS: dict[str, Any] = {"scale": "quick", "seed": 0, "kernels": "numba", "skipped": []}
+ALL_KINDS = {"contract": "sketch", "sensing": "recovery", "moments": "sketch", "reconstruction": "recovery"}
+
+
+@pytest.fixture
+def claims(tmp_path: Path) -> list[Claim]:
+    claim(tmp_path, "C1", "contract", "contract")
+    claim(tmp_path, "C2", "sensing", "contract")
+    claim(tmp_path, "S1", "moments")
+    claim(tmp_path, "S2", "moments", on_times=True, methods=["bad", "good", "control/bad"])
+    claim(tmp_path, "T1", "reconstruction")
+    return read_claims(tmp_path.glob("*.yaml"))
+
+
+def verdicts(claims: list[Claim], **tables: pd.DataFrame) -> pd.DataFrame:
+    return evaluate(claims, tables, "quick", kinds=ALL_KINDS)[0]
+
+
+def by_claim(found: pd.DataFrame, method: str) -> dict[str, str]:
+    return found[found["method"] == method].set_index("claim")["verdict"].to_dict()
+
+
+def test_what_breaks_the_contract_has_no_other_verdicts(claims: list[Claim]) -> None:
+    """Neither what would hold nor what is a time; the sketch `bad` is not the recovery `bad`."""
+    everything = table(good=1.0, bad=1.0, **{"control/bad": 1.0})
+    found = verdicts(
+        claims,
+        contract=table(good=1.0, bad=1.5, **{"control/bad": 1.5}),
+        sensing=table(good=1.0, bad=1.0),
+        moments=everything,
+        reconstruction=everything,
+    )
+    assert by_claim(found, "good") == dict.fromkeys(("C1", "C2", "S1", "S2", "T1"), "holds")
+    assert by_claim(found, "bad") == {"C1": "fails", "C2": "holds", "S1": "void", "S2": "void", "T1": "holds"}
+    assert by_claim(found, "control/bad") == {"S2": "holds"}
+    void = found[found["verdict"] == gate.VOID]
+    assert set(void["case"]) == {"breaks the contract: C1"}
+    assert [(one.claim, one.method) for one in broken(found)] == [("C1", "BAD"), ("void", "BAD")]
+
+
+def test_recoveries_fall_with_their_sensing_families(claims: list[Claim]) -> None:
+    found = verdicts(
+        claims,
+        contract=table(good=1.0),
+        sensing=table(good=1.5),
+        moments=table(good=1.0),
+        reconstruction=table(good=1.0),
+    )
+    assert by_claim(found, "good") == {"C1": "holds", "C2": "fails", "S1": "holds", "S2": "holds", "T1": "void"}
+
+
+def test_what_takes_none_of_the_sizes_has_no_verdicts_either(claims: list[Claim]) -> None:
+    """Else a family could hide: who refuses the sizes of the contract is not measured."""
+    moments = table(good=1.0, new=1.0, **{"control/bad": 1.0})
+    found = verdicts(claims, contract=table(good=1.0), moments=moments, reconstruction=table(new=1.0))
+    assert by_claim(found, "new") == {"S1": "void", "T1": "holds"}
+    assert by_claim(found, "control/bad") == {"S2": "holds"}
+    assert set(found[found["verdict"] == gate.VOID]["case"].str.partition(":")[0]) == {"the contract was not measured"}
+    assert by_claim(verdicts(claims, moments=moments), "new") == {"S1": "holds"}
+
+
+def test_what_is_inconclusive_does_not_count(claims: list[Claim]) -> None:
+    vague = table(good=1.0).assign(trials=100)
+    found = verdicts(claims, contract=vague, moments=table(good=1.0))
+    assert by_claim(found, "good") == {"C1": "inconclusive", "S1": "holds", "S2": "holds"}
+
+
+def rendered(claims: list[Claim], found: pd.DataFrame) -> str:
+    found = with_code(found, claims, {})
+    return page.render(claims, found, {**FACTS, "kinds": ALL_KINDS}, ErrorRate().levels([]))
+
+
+def test_the_page_says_what_is_broken_and_what_was_not_measured(claims: list[Claim]) -> None:
+    moments = table(good=1.0, bad=1.0, new=1.0)
+    broken = rendered(claims, verdicts(claims, contract=table(good=1.0, bad=1.5), moments=moments))
+    assert "It was not measured of NEW." in broken
+    assert "- BAD (bad): C1" in broken
+    kept = rendered(claims, verdicts(claims, contract=table(good=1.0, bad=1.0), moments=moments))
+    assert "None breaks it." in kept
+    without = rendered(claims, verdicts(claims, moments=moments))
+    assert "It was not measured in this run." in without
+
+
+# The chance that a rerun gives another verdict
+
+
+def judgement(verdict: Verdict, flips: float = np.nan) -> Judgement:
+    return Judgement("one", "probability", Comparison(verdict, "", 0.0, 0.0, 1.0, 0.5, 1.0, 24, flips=flips))
+
+
+def test_what_holds_needs_all_of_its_comparisons_and_its_control() -> None:
+    both = [judgement("holds", 0.1), judgement("holds", 0.2), judgement("holds")]
+    assert chance_of_another("holds", both, {}) == pytest.approx(1 - 0.9 * 0.8)
+    control = {"negative_control": [judgement("fails", 0.5), judgement("fails", 0.5), judgement("holds", 0.9)]}
+    assert chance_of_another("holds", both, control) == pytest.approx(1 - 0.9 * 0.8 * 0.75)
+
+
+def test_a_control_that_is_not_rejected_changes_nothing() -> None:
+    assert chance_of_another(
+        "holds", [judgement("holds", 0.1)], {"near_miss": [judgement("holds", 0.9)]}
+    ) == pytest.approx(0.1)
+
+
+def test_what_fails_needs_one_that_fails() -> None:
+    assert chance_of_another(
+        "fails", [judgement("fails", 0.1), judgement("fails", 0.2), judgement("holds", 0.9)], {}
+    ) == (pytest.approx(0.02))
+    assert np.isnan(chance_of_another("fails", [judgement("fails", 0.1), judgement("fails")], {}))  # the other stays
+
+
+def test_without_counts_nothing_is_known() -> None:
+    assert np.isnan(chance_of_another("holds", [judgement("holds")], {}))
+    assert chance_of_another("inconclusive", [judgement("inconclusive", 0.3), judgement("holds", 0.1)], {}) == 0.3

@@ -18,12 +18,10 @@ CLAIM: dict[str, Any] = {
 
 
 def claim(folder: Path, name: str, study: str, role: str = "ours", **changes: Any) -> None:
-    """Write a claim about a study."""
     content = {**CLAIM, "id": name, "role": role, "studies": [study], **changes}
     (folder / f"{name}.yaml").write_text(yaml.safe_dump(content))
 
 
 def table(**means: float) -> pd.DataFrame:
-    """The table of a study with one row for each method."""
     shared = {"quantity": "q", "sd": 1.0, "skewness": 0.0, "trials": 10_000, "exact": 1.0}
     return pd.DataFrame([{"method": n, "label": n.upper(), "mean": mean, **shared} for n, mean in means.items()])

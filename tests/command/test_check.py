@@ -26,7 +26,6 @@ def written(folder: Path, name: str, *rows: dict[str, object]) -> str:
 
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[str, str]:
-    """X1 differs, X2 is weaker, X3 breaks a contract, as before; X4 is of older code."""
     broken: dict[str, object] = {**FAILS, "claim": "X3", "role": "contract"}
     old = written(tmp_path, "old", {}, {"claim": "X2"}, broken, {"claim": "X4"})
     weaker: dict[str, object] = {"claim": "X2", "verdict": "inconclusive", "high": 2.5}
@@ -116,7 +115,6 @@ def git(root: Path, *command: str) -> None:
 
 
 def reports(root: Path, *rows: dict[str, object], made_of: str = "1") -> str:
-    """Verdicts with their page, and one table."""
     (root / "tables").mkdir(exist_ok=True)
     (root / "claims.md").write_text("page\n")
     path = written(root, "claims", *rows)
@@ -165,8 +163,7 @@ def test_what_is_published_is_what_git_has(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_what_has_no_value_is_said_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A claim with one comparison has no case, a claim that was not run no method, a time no number; a method or a
-    label may be called None; a computed number's interval has no end."""
+    """No case, no method, no number, no end of an interval; a method or a label may be called None."""
     one = {**FAILS, "case": None, "label": "None", "high": float("inf"), "role": "contract"}
     times = {"claim": "X3", "statistic": None, "bound": None}
     idle = {"claim": "X2", "method": None, "label": None, "verdict": "not run"}

@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 
 from sketchbench.base.errors import ConfigError
 from sketchbench.base.project import CONF
+from sketchbench.command.main import main
 from sketchbench.plan.selection import places_of
+from sketchbench.run import record
 from sketchbench.run.config import commands
 from sketchbench.run.config.composition import compose, frozen, user_folder
 
@@ -134,3 +136,58 @@ def test_what_keep_keeps(tmp_path: Path) -> None:
         assert tar.getnames() == ["a study", "a study/trial0.parquet", "a study/trial1.parquet"]
         assert tar.extractfile("a study/trial0.parquet").read() == b"kept"
     assert contents[0] != contents[1] == contents[2]
+
+
+# By hand: one task, its table, and one clear line for whatever is wrong
+
+
+SMALL = ["kernels=numpy", "d=12", "b=4", "task.trials=20", "task.pairs=[random,flat]"]
+
+
+def command(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "sketchbench", *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def test_a_record(tmp_path: Path) -> None:
+    path = tmp_path / "one.parquet"
+    main(["run", "--result", str(path), *SMALL])
+    found = record.read(path)
+    assert found.provenance["kernels"] == "numpy"
+    assert found.provenance["config"]["sketch"]["name"] == "count_sketch"
+    assert set(found.provenance) >= {"commit", "machine", "signature", "versions", "wall_seconds"}
+    assert len(found.rows) == 6
+
+
+def test_help(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["run", "--help"])
+    said = capsys.readouterr().out
+    for expected in ("GROUP=OPTION", "count_sketch", "smoke", "numba", "trials:", "--folder"):
+        assert expected in said
+
+
+def test_bad_input(tmp_path: Path) -> None:
+    path = tmp_path / "one.parquet"
+    done = command("run", "--result", str(path), *SMALL, "b=0")
+    assert done.returncode != 0
+    lines = [line for line in done.stderr.splitlines() if line]
+    assert len(lines) == 1, done.stderr
+    assert lines[0].startswith("sketchbench: error: ")
+    assert "sketch size b=0 must satisfy 1 <= b (d=12)" in lines[0]
+    assert done.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_plan_lists_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["plan", "--runs", "--studies", "tails", "--scale", "smoke"])
+    *runs, summary = capsys.readouterr().out.splitlines()
+    studies = [line.split()[0] for line in runs]
+    assert studies.count("tails") == 16
+    assert studies.count("contract") >= 20  # which is measured with whatever is chosen, and of tables that stay
+    assert summary.startswith(f"{len(runs)} runs in 2 jobs, 0 skipped: ")

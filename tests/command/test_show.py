@@ -101,7 +101,6 @@ def test_what_is_unknown(arguments: list[str], words: str, capsys: pytest.Captur
 
 
 def test_a_folder_of_ones_own(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Its scale by its place, and commands that name it; the project's stand beside it unread."""
     reports_in(reports.parent / "mine" / "reports" / "paper", "paper")
     said = shown(capsys, "S2", "srht", "--folder", "mine")
     assert "paper  SRHT  holds; predicted: holds, on 2026-11-21\n" in said
@@ -136,7 +135,6 @@ def test_both_scales_and_one(reports: Path, capsys: pytest.CaptureFixture[str]) 
     ],
 )
 def test_the_drawing(numbers: tuple[float, float, float, float], signs: str) -> None:
-    """In the order of the numbers, at their places."""
     line = draw_interval(*numbers)
     assert line.replace(" ", "").replace("─", "") == signs
     assert len(line) <= 48

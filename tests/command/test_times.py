@@ -30,7 +30,6 @@ LESS = {"trials": 1000, "count": 5, "bound": 0.5}
 
 
 def made(folder: Path, seconds: float, count: int, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The table of a run that took these seconds, and was slower in so many of its repetitions."""
     rows = [
         {"case": "a", "quantity": "seconds", "mean": seconds},
         {"case": "a", "quantity": "slower", **LESS, "count": count},
@@ -81,7 +80,6 @@ def test_what_is_no_number_is_no_time(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_checkout_without_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The claim about them is not judged, and the others are, as with them."""
     csv = made(tmp_path, 1.0, 5, monkeypatch)
     times.place(csv).unlink()
     verdicts = judged(tmp_path, csv)

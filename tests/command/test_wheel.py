@@ -19,9 +19,7 @@ REPORTS = shutil.ignore_patterns("records", "figures", "site", "smoke")  # which
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site-packages of an environment with an installed wheel, which was built of a copy: a build leaves files
-    behind. Beside it are links to all that is installed here. The wheel has studies and sketches that are planned here,
-    and no others, of which Hydra would compose a thousand runs."""
+    """The site-packages of an environment with a wheel of a few studies and sketches, and links to all else here."""
     source, environment = (tmp_path_factory.mktemp(name) for name in ("source", "environment"))
     for name in (*NEEDED, "reports"):
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
@@ -50,7 +48,6 @@ def python(installed: Path, folder: Path, *arguments: str) -> "subprocess.Comple
 
 
 def program(installed: Path, folder: Path, *arguments: str) -> str:
-    """What the program prints, which ends well."""
     done = python(installed, folder, "-m", "sketchbench", *arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -98,7 +95,6 @@ print(CodeDigest()(modules), len(files), {path.parts[path.parts.index("sketchben
 
 
 def test_the_published_verdicts(installed: Path, tmp_path: Path) -> None:
-    """At both scales, with the tables behind them, from any folder."""
     shown = program(installed, tmp_path, "show", "S2", "srht")
     assert re.search(r"^quick +SRHT +\w+; predicted", shown, re.MULTILINE)
     assert re.search(r"^paper +SRHT +\w+[\w, ]*; predicted", shown, re.MULTILINE)

@@ -45,7 +45,6 @@ MakeView = Callable[[Victim], View]
 
 
 def exact(view: str) -> View:
-    """A view without noise."""
     return seen(view, victim(), **({"epsilon": None} if view in NOISY else {}))
 
 
@@ -72,7 +71,6 @@ def test_noise_is_as_large_as_the_view_says(view: str) -> None:
 
 @EACH_VIEW
 def test_gradients_of_the_objective(view: str) -> None:
-    """Against finite differences, by the image and by the label."""
     shown = seen(view, victim())
     random = torch.Generator().manual_seed(2)
     image = torch.rand(1, *SHAPE, generator=random, dtype=torch.float64)
@@ -189,7 +187,6 @@ def of_iterative_sketching(of: Victim) -> View:
 
 
 def with_the_image(of: Victim) -> View:
-    """It sends a thumbnail along."""
     view = of_iterative_sketching(of)
     pixels = of.samples.images[:1].flatten()
     observed = torch.cat([view.observed, pixels])
@@ -262,8 +259,7 @@ def blind(size: int = 40) -> View:
 
 
 def recovers_from_nothing(algorithm: Inversion, truth: torch.Tensor) -> bool:
-    """Whether an image comes back (PSNR of 20 dB) from a view of nothing, in any of five attacks; two images of
-    uniform noise have 8 dB."""
+    """Whether an image comes back (PSNR > 20 dB; noise has 8 dB) from a view of nothing, in any of five attacks."""
     found = [algorithm.run(blind(), seed).image.numpy() for seed in range(5)]
     return any(likeness(image, truth.numpy()).psnr > 20 for image in found)
 
@@ -303,8 +299,7 @@ def test_only_the_share_of_a_sketch_counts(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
-    [({"clip": 0.0}, "clip=0.0 must be > 0"), ({"epsilon": 0.0}, "epsilon=0.0 must be > 0")],
+    ("given", "message"), [({"clip": 0.0}, "clip=0.0 must be > 0"), ({"epsilon": 0.0}, "epsilon=0.0 must be > 0")]
 )
 def test_bad_privacy_is_refused(given: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):

@@ -40,13 +40,11 @@ Vectors = NDArray[np.float64]
 
 @functools.cache
 def config(name: str) -> dict[str, Any]:
-    """The frozen config of a recovery."""
     overrides = ["task=reconstruction", f"recovery={name}", f"d={D}", f"b={B}", "kernels=numpy"]
     return composition.frozen(composition.compose(overrides)).config
 
 
 def make(name: str) -> Make:
-    """What a config gives, which still wants k."""
     return functools.partial(instantiate, config(name)["recovery"]["algorithm"])
 
 
@@ -57,7 +55,6 @@ def family(name: str) -> Family:
 
 
 def sensed(sensing: Family, kernels: Kernels, x: Vectors, dtype: Any = np.float64) -> tuple[Sketch, Array]:
-    """An operator, and what it makes of the signals."""
     sketch = sensing.draw(KEY, kernels=kernels)
     return sketch, sketch.sketch(kernels.asarray(x.astype(dtype)))
 
@@ -75,7 +72,6 @@ def kept(v: Vectors, k: int) -> Vectors:
 
 
 def check_shapes(method: Make, sensing: Family, kernels: Kernels) -> None:
-    """Shapes and dtypes of all that comes back, and at most k nonzeros."""
     for shape, dtype in itertools.product(((), (4,), (2, 3), (0,), (2, 0)), ("float32", "float64")):
         x = draw_sparse(D, K, int(np.prod(shape)), 1, noise=NOISE).reshape(*shape, D)
         found = method(k=K).recover(*sensed(sensing, kernels, x, dtype))
@@ -132,8 +128,7 @@ def check_formula(method: Make, sensing: Family, kernels: Kernels) -> None:
 
 
 def check_scale(method: Make, sensing: Family, kernels: Kernels, dtype: Any, exponents: tuple[int, ...]) -> None:
-    """Signals times powers of two, each another one, give estimates and residuals times these, after as many
-    iterations; under the paper's stopping rule, which has a unit, tiny ones stop after one."""
+    """Powers of two scale the estimates; under the paper's stopping rule, which has a unit, tiny ones stop early."""
     x = draw_sparse(D, K, len(exponents), 13, noise=NOISE)
     sketch, y = sensed(sensing, kernels, x, dtype)
     recovery = method(k=K)
@@ -188,7 +183,6 @@ def test_trace(kernels: Kernels, name: str) -> None:
 
 @EVERY
 def test_sparse_signals_are_recovered_and_decoding_equals_its_formula(kernels: Kernels, name: str) -> None:
-    """The first by what iterates, the second by what does not."""
     check = check_recovers if isinstance(make(name)(k=K), Iterative) else check_formula
     check(make(name), family(name), kernels)
 
@@ -215,8 +209,7 @@ def test_signals_do_not_depend_on_their_neighbours(
 
 @EVERY
 def test_a_stack_of_operators(monkeypatch: pytest.MonkeyPatch, kernels: Kernels, name: str) -> None:
-    """Drawn or joined, whole or in blocks of two: for each of its operators what that gives alone, bit for bit on a
-    CPU, where some stop early and others are measured in tiny units."""
+    """Drawn or joined, whole or in blocks: what each operator gives alone, bit for bit on a CPU."""
     sizes, recovery = family(name), make(name)(k=K)
     stack = sizes.draw(KEY, operators=5, kernels=kernels)
     alone = [sizes.draw(KEY, first=t, kernels=kernels) for t in range(5)]
@@ -233,15 +226,6 @@ def test_a_stack_of_operators(monkeypatch: pytest.MonkeyPatch, kernels: Kernels,
                     mine, theirs = kernels.to_numpy(part), kernels.to_numpy(other)[t]
                     theirs = theirs[:, : mine.shape[1]] if mine.ndim == 2 else theirs
                     np.testing.assert_allclose(theirs, mine, rtol=0 if kernels.NAME != "cupy" else 1e-9, atol=0)
-
-
-@EVERY
-def test_leading_axes_are_kept_in_order(kernels: Kernels, name: str) -> None:
-    sketch, y = sensed(family(name), kernels, draw_sparse(D, K, 6, 6, noise=NOISE))
-    flat = make(name)(k=K).recover(sketch, y)
-    shaped = make(name)(k=K).recover(sketch, y.reshape(2, 3, B))
-    for one, other in zip(flat, shaped, strict=True):
-        np.testing.assert_array_equal(kernels.to_numpy(one).reshape(other.shape), kernels.to_numpy(other))
 
 
 @EVERY
@@ -277,26 +261,10 @@ def test_zero(kernels: Kernels, name: str) -> None:
 
 @EVERY
 def test_sign(kernels: Kernels, name: str) -> None:
-    """The opposite measurements give the opposite signal, bit for bit."""
     sketch, y = sensed(family(name), kernels, draw_sparse(D, K, 4, 9, noise=NOISE))
     one, other = (make(name)(k=K).recover(sketch, side) for side in (y, -y))
     np.testing.assert_array_equal(kernels.to_numpy(one.x), -kernels.to_numpy(other.x))
     np.testing.assert_array_equal(kernels.to_numpy(one.trace), kernels.to_numpy(other.trace))
-
-
-@EVERY
-@pytest.mark.parametrize("exponent", [-30, 30])
-def test_unit(kernels: Kernels, name: str, exponent: int) -> None:
-    """Powers of two change nothing but the exponents; under the paper's stopping rule, no small ones."""
-    sketch, y = sensed(family(name), kernels, draw_sparse(D, K, 4, 10, noise=NOISE))
-    recovery = make(name)(k=K)
-    found = recovery.recover(sketch, y)
-    scaled = recovery.recover(sketch, 2.0**exponent * y)
-    same = np.array_equal(kernels.to_numpy(scaled.x), 2.0**exponent * kernels.to_numpy(found.x))
-    absolute = isinstance(recovery, Iterative) and recovery.stopping != "relative"
-    assert same == (not absolute or exponent > 0)
-    if not same:
-        assert (kernels.to_numpy(scaled.iterations) == 1).all()
 
 
 @EVERY
@@ -313,8 +281,7 @@ def test_scale(kernels: Kernels, name: str, data: st.DataObject, dtype: Any) -> 
 @EVERY
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_constant_and_largest_measurements(kernels: Kernels, name: str, dtype: Any) -> None:
-    """Up to the largest number there is an estimate, or an error that says that it is beyond; a device may take float32
-    numbers below the smallest normal one for zeros, as CuPy compiles kernels so."""
+    """An estimate, or an error that says it is beyond; a device may take float32 below the normal numbers for 0."""
     sketch, recovery, largest = family(name).draw(KEY, kernels=kernels), make(name)(k=K), np.finfo(dtype).max
     for value in (largest, np.finfo(dtype).tiny, np.finfo(dtype).smallest_subnormal):
         y = np.full(B, value, dtype=dtype)
@@ -400,7 +367,6 @@ def test_padded_domain(kernels: Kernels, name: str) -> None:
 
 @EVERY_SKETCH
 def test_memory_of_its_own_changes_nothing(kernels: Kernels, name: str) -> None:
-    """Shapes and dtypes that grow, shrink and come back, up and down in turns."""
     sketch = sketch_family(name).draw(KEY, kernels=kernels)
     working = sketch.with_workspace()
     rng = np.random.default_rng(2)

@@ -118,8 +118,7 @@ def test_it_composes_by_itself(name: str) -> None:
 
 @pytest.mark.parametrize("name", TASKS)
 def test_its_rows(name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """They are rows, can be recorded, and are not all lost; the log says how far it is; the seed is all of their
-    randomness."""
+    """Rows that can be recorded, not all lost; the log says how far it is; the seed is all of their randomness."""
     with caplog.at_level(logging.INFO, "sketchbench"):
         measured = rows(name)
     assert any(entry.name.startswith("sketchbench") for entry in caplog.records), "nothing was logged"
@@ -151,7 +150,6 @@ WRONG: dict[Any, list[Any]] = {
 
 
 def _kind(hint: Any) -> Any:
-    """What a field's type is of: int of Annotated[int, ...], list of list[str]."""
     while get_origin(hint) is Annotated:
         hint = get_args(hint)[0]
     return get_origin(hint) or hint
@@ -199,7 +197,6 @@ def test_every_task_has_a_study() -> None:
 
 
 def test_the_contract_covers_every_task_class() -> None:
-    """No task is left without a config."""
     import sketchbench.task
 
     files = {path.stem for path in Path(str(sketchbench.task.__file__)).parent.glob("*.py")}

@@ -13,14 +13,12 @@ MOST = numba.get_num_threads()
 
 @pytest.fixture
 def threads() -> Iterator[None]:
-    """Give the number of threads back."""
     before = numba.get_num_threads()
     yield
     numba.set_num_threads(before)
 
 
 def everything() -> list[np.ndarray]:
-    """One result of every compiled kernel, with more than one turn of its loop."""
     kernels = load("numba")
     rng = np.random.default_rng(0)
     words = kernels.random_words(5, 1, 0, 8, 3000)
@@ -46,7 +44,6 @@ def everything() -> list[np.ndarray]:
 
 
 def long_vector(kernels: Kernels) -> list[np.ndarray]:
-    """One vector, long enough to be summed in parts."""
     rng = np.random.default_rng(1)
     buckets = rng.integers(0, 300, (1, 1, 2**17), dtype=np.int32)
     matrix = kernels.prepare(buckets, np.ones_like(buckets, dtype=np.int8), 300)

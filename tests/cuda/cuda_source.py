@@ -17,8 +17,6 @@ _SHOW = (
 
 
 class Source(NamedTuple):
-    """What `cupy.RawModule` gets: the source, the options of the compiler, and the names of all kernels' instances."""
-
     code: str
     options: tuple[str, ...]
     names: tuple[str, ...]
@@ -26,7 +24,6 @@ class Source(NamedTuple):
 
 @functools.cache
 def source() -> Source:
-    """In a process of its own, where the stand-in is CuPy."""
     search = os.pathsep.join([str(STAND_IN), str(ROOT)])
     shown = subprocess.run(
         [sys.executable, "-c", _SHOW],

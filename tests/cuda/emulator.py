@@ -38,8 +38,7 @@ MOST_BLOCKS, MOST_THREADS = 2**31 - 1, 1024
 
 
 class DeviceError(RuntimeError):
-    """What the emulated device has against a launch: a race, an address outside of all arrays, what nobody has written,
-    a barrier that some threads do not reach, an argument that is none of the kernel's."""
+    """A race, an address outside of arrays, what nobody wrote, a barrier that some miss, or a wrong argument."""
 
 
 class Argument(NamedTuple):

@@ -17,8 +17,7 @@ _KERNEL = re.compile(
 
 
 class Resources(NamedTuple):
-    """What a kernel takes of a device: registers of a thread, bytes of its stack and of its spills, and bytes of shared
-    memory of a block."""
+    """What a kernel takes: a thread's registers, bytes of stack and of spills, and a block's bytes of shared memory."""
 
     registers: int
     stack: int

@@ -76,11 +76,7 @@ BROKEN = {
     ),
     "the result before it is written": ("y[threadIdx.x] += x[threadIdx.x];", 1, "reads entry .* nobody has written"),
     "what is const": ("((float*)x)[threadIdx.x] = 1; y[threadIdx.x] = 1;", 1, "writes argument 0, which is const"),
-    "a wide access that is not aligned": (
-        "*(uint4*)(y + 1) = *(const uint4*)x;",
-        1,
-        "16 bytes that are not aligned",
-    ),
+    "a wide access that is not aligned": ("*(uint4*)(y + 1) = *(const uint4*)x;", 1, "16 bytes that are not aligned"),
     "a barrier that half of the threads reach": (
         "if (threadIdx.x < 32) __syncthreads(); y[threadIdx.x] = 1;",
         1,
@@ -121,7 +117,6 @@ RIGHT = (
 
 @functools.cache
 def small_kernels() -> Module:
-    """The kernels of both lists, compiled at once."""
     bodies = [body for body, _, _ in BROKEN.values()] + list(RIGHT)
     text = "\n".join(
         f"__global__ void kernel{i}(const float* x, float* y, u32* c, i64 n) {{ {body} }}"
@@ -266,12 +261,7 @@ PLANTED = {
         "collect<float>",
         "reads outside",
     ),
-    "every thread of a run adds it": (
-        "if (i == 0 || places[i] != places[i - 1]) {",
-        "{",
-        "spread<float>",
-        "race",
-    ),
+    "every thread of a run adds it": ("if (i == 0 || places[i] != places[i - 1]) {", "{", "spread<float>", "race"),
 }
 
 
@@ -284,7 +274,6 @@ def empty(size: int, dtype: Any) -> Argument:
 
 
 def launch_own(module: Module, name: str) -> None:
-    """A launch of one of the project's kernels, whose arguments are right."""
     f4, i4, u4, i8, u8 = np.float32, np.int32, np.uint32, np.int64, np.uint64
     key, ascending = np.uint64(7), Argument(np.arange(40, dtype=i4) // 2 * 2)
     ascending.array[-1] = 99

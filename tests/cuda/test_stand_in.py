@@ -94,27 +94,6 @@ def test_it_refuses(scope: dict[str, Any], statement: str, message: str) -> None
         exec(statement, scope)
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "assert isinstance(x.sum(), cupy.ndarray) and x.sum().ndim == 0",
-        "assert isinstance(cupy.max(x), cupy.ndarray)",
-        "assert isinstance(np.sqrt(x), cupy.ndarray) and isinstance(np.sum(x), cupy.ndarray)",
-        "z = cupy.empty(3); z[:2] = 1; z[2] = 5; assert float(z.sum()) == 7",
-        "z = cupy.empty((2, 3)); z.reshape(-1)[:] = 2; assert float(z.sum()) == 12",
-        "z = x[:, 1]; z += 10; assert float(x[1, 1]) == 14",
-        "assert (x.T.get() == x.get().T).all() and not x.T.flags.c_contiguous",
-        "assert cupy.ascontiguousarray(x.T).flags.c_contiguous",
-        "x[cupy.asarray([0, 1]), cupy.asarray([2, 0])] = 7; assert float(x[0, 2]) == 7",
-        "assert (2 * x - 1).get().tolist() == (2 * x.get() - 1).tolist()",
-        "assert x.astype(np.float32).dtype == np.float32 and x.device.id == 0",
-        "assert np.float64(2) * x is not None and isinstance(np.float64(2) * x, cupy.ndarray)",
-    ],
-)
-def test_it_allows(scope: dict[str, Any], statement: str) -> None:
-    exec(statement, scope)
-
-
 # Names that are no functions: dtypes, constants and classes; some are only in the text of a docstring or an error.
 PLAIN = {
     *("float32 float64 int8 int32 int64 uint8 uint16 uint32 uint64 bool_ nan inf pi ndarray newaxis".split()),
@@ -166,8 +145,7 @@ def test_it_offers_what_its_table_names(cupy: Any) -> None:
 
 
 def test_it_has_every_name_that_the_code_uses() -> None:
-    """And functions the named arguments of their calls, also where no test comes by: what is written after `xp.`, and
-    after `cupy.` among the kernels."""
+    """And their calls' named arguments: all that is written after `xp.`, and after `cupy.` among the kernels."""
     table = json.loads(cupy_names.TABLE.read_text())
     linalg = {f"linalg.{name}": text for name, text in table["linalg"].items()}
     others = {name.removeprefix("cupy."): text for name, text in table["others"].items()}

@@ -37,7 +37,6 @@ def on_device(tensor):
 
 
 def _put(result):
-    """Note that tensors are on the device."""
     import torch
     from torch.multiprocessing.reductions import StorageWeakRef
 
@@ -154,7 +153,6 @@ def _install(array):
             return moved(result, there)
 
     def moved(tensor, there):
-        """A tensor there: a copy, where it is not."""
         if on_device(tensor) == there:
             return tensor
         return _Moved.apply(tensor, there)

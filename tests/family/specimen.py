@@ -65,11 +65,7 @@ def honest(known: Known = SIGNED) -> Callable[[Class], Class]:
 
 
 def variants(base: type[Family], method: str, kind: str) -> Callable[..., None]:
-    """A function that makes broken families of this kind, which differ from `base` in one method.
-
-    It takes the family's name, the claims that must fail, the effect, the method, and what is claimed of the family.
-    The family becomes an attribute of the module of its method, as pickling requires.
-    """
+    """A function that makes broken families of this kind, attributes of their method's module, as pickling asks."""
 
     def variant(name: str, claims: str, effect: str, function: Callable[..., Any], known: Known = SIGNED) -> None:
         family = type(name, (base,), {method: function, "__module__": function.__module__})

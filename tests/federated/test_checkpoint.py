@@ -74,8 +74,6 @@ def test_what_is_no_checkpoint_of_this_training(path: Path, tmp_path: Path, capl
 
 @dataclass(frozen=True, kw_only=True)
 class Counting(Experiment[Any]):
-    """Counts its rounds."""
-
     def _identity(self) -> tuple[Any, ...]:
         return ("counting",)
 

@@ -50,7 +50,6 @@ def test_arms_are_checked(arm: CompressionArm, text: str) -> None:
     ("peer", "b"), [("uncompressed", 64), ("count_sketch", 24), ("desketch", 40), ("noiseless", 40)]
 )
 def test_bytes_of_peers(peer: Peer, b: int) -> None:
-    """Every round sends b numbers of 8 bytes."""
     objective = SparseGradients(load("numpy"), 64, 5, 0, decay=4.0, spike_rate=0.05)
     algorithm = CompressedSensingSGD(FIHT(6), 0.05)
     family = SubsampledHadamard(64, 40, signs=False)

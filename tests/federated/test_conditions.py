@@ -1,5 +1,4 @@
-"""What every training refuses before its first round: the error names the value and the condition, and nothing has been
-trained by then."""
+"""What trainings refuse before their first round: the error names the value and the condition."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -44,8 +43,6 @@ PARTS = [np.arange(6), np.arange(6, 12)]
 
 
 class Untrained(Quadratic):
-    """An objective that no training may ask for a gradient."""
-
     def gradients(self, w: Any) -> Any:
         pytest.fail("the training has begun")
 
@@ -129,7 +126,6 @@ def test_objectives_of_other_sizes(train: Callable[..., Iterator[Any]]) -> None:
 
 
 def test_gradients_of_another_shape() -> None:
-    """Which would be broadcast."""
     rounds = iterative(gradients=lambda w: w[:, :1])
     assert next(rounds).t == 0
     with pytest.raises(ValueError, match=r"gradients .2, 1, 16. must have the weights' shape .2, 2, 16."):
@@ -180,7 +176,6 @@ def test_federations_that_do_not_fit(wrong: dict[str, Any], message: str, monkey
 
 
 def test_parts_may_run_backwards() -> None:
-    """Which torch doesn't take."""
     last = [list(fedavg(model=network(), parts=parts))[-1] for parts in ([np.arange(6)[::-1]], [np.arange(5, -1, -1)])]
     assert [at.t for at in last] == [1, 1]
 
@@ -329,7 +324,6 @@ def test_experiments() -> None:
 
 
 def test_a_target_before_the_first_evaluation() -> None:
-    """It is not known yet, and the training goes on."""
     data = synthetic.load(train=20, test=8)
     assert experiment(data, rounds=2, target=0.0, evaluated=[2]).run().rounds == [2]
 

@@ -40,7 +40,6 @@ def perceptron(family: Family | None) -> nn.Module:
 
 
 def made(make: Callable[[], nn.Module]) -> tuple[nn.Module, nn.Module]:
-    """The server's model and a client's, in float64."""
     server = initialise(make, 1).double()
     return server, make_blind(initialise(make, 2)).double()
 
@@ -58,8 +57,7 @@ def run(algorithm: FedAvg, make: Callable[[], nn.Module], rounds: int, **given: 
 def transcribed(
     make: Callable[[], nn.Module], algorithm: FedAvg, rounds: int, samples: Samples, local: Any
 ) -> nn.Module:
-    """FedAvg as everyone knows it, on full weights: each client trains its copy of the whole model with the
-    round's sketches, by `local`, and the server averages."""
+    """FedAvg on full weights: each client trains a copy of the model with the round's sketches by `local`."""
     model = initialise(make, 1).double()
     parts = parts_of(samples)
     for t in range(rounds):
@@ -114,8 +112,7 @@ def same(found: nn.Module, expected: nn.Module) -> None:
 
 @EACH
 def test_it_is_fedavg_on_the_sketched_model(family: Family) -> None:
-    """What the server gets without seeing data, and clients without seeing weights, is what FedAvg gives whose
-    clients train all weights through the round's sketches (zhang2021 Eq. 2, Appendix E)."""
+    """As FedAvg whose clients train all weights through the round's sketches (zhang2021 Eq. 2, Appendix E)."""
     algorithm = FedAvg(0.3, epochs=2, batch=4, participation=0.5, local_step="weights")
 
     def make() -> nn.Module:
@@ -126,7 +123,6 @@ def test_it_is_fedavg_on_the_sketched_model(family: Family) -> None:
 
 
 def test_adam_is_that_of_full_weights() -> None:
-    """Its steps by Γ, times Sᵀ, are those of the published code, whose clients step with Adam on all weights."""
     algorithm = FedAvg(0.01, epochs=6, batch=4, participation=0.5, local_step="weights", optimiser="adam")
 
     def make() -> nn.Module:
@@ -220,7 +216,6 @@ def test_what_is_sent(family: Family) -> None:
 
 
 def test_messages_stay_as_they_were_sent() -> None:
-    """They share no memory with the models, which go on changing."""
     make = lambda: perceptron(CountSketch(16, 8))  # noqa: E731
     algorithm, samples = FedAvg(0.3), data()
     rounds = algorithm.run(*made(make), samples, parts_of(samples), SEED, rounds=2, kernels=NUMPY)
@@ -234,7 +229,6 @@ def test_messages_stay_as_they_were_sent() -> None:
 
 
 def test_shares_are_weighted_by_samples() -> None:
-    """A client with three times the samples counts three times."""
     samples = data()
     parts = [np.arange(9), np.arange(9, 12)]
     algorithm = FedAvg(0.3, batch=99, participation=1.0)
@@ -249,7 +243,6 @@ def test_shares_are_weighted_by_samples() -> None:
 
 
 def test_going_on_from_a_state_is_the_same(tmp_path: Path) -> None:
-    """Bit for bit, through a checkpoint on disk."""
     make = lambda: perceptron(CountSketch(16, 8))  # noqa: E731
     algorithm = FedAvg(0.3, batch=4, participation=0.5)
     whole = run(algorithm, make, 5)
@@ -269,7 +262,6 @@ def test_going_on_from_a_state_is_the_same(tmp_path: Path) -> None:
 
 @EACH
 def test_estimates_of_a_client(family: Family) -> None:
-    """Options I and II of zhang2021 §6.3, with dense matrices."""
     make = lambda: perceptron(family)  # noqa: E731
     _, at = run(FedAvg(0.3), make, 1)
     _, twin = made(make)
@@ -303,7 +295,6 @@ def test_scores_and_losses() -> None:
 
 
 def test_points_of_a_roc_curve() -> None:
-    """4 of class 0 and 2 of class 1, with a tie: the curve by hand, and its area."""
     labels = torch.tensor([0, 0, 0, 0, 1, 1])
     scores = torch.tensor([[0.1], [0.2], [0.4], [0.8], [0.4], [0.9]])
     rates = [0.0, 0.125, 0.25, 0.375, 0.5, 1.0]
@@ -312,22 +303,6 @@ def test_points_of_a_roc_curve() -> None:
     fine = np.linspace(0, 1, 1001)
     area = np.trapezoid(classification.true_positives(scores, labels, fine.tolist()), fine)
     assert area == pytest.approx(classification.area_under_roc(scores, labels))
-
-
-def test_a_network_learns() -> None:
-    """Three blobs, to more than 95 %, with and without sketches."""
-    random = np.random.default_rng(4)
-    labels = random.integers(0, 3, 600)
-    images = random.standard_normal((3, *SHAPE))[labels] + 0.3 * random.standard_normal((600, *SHAPE))
-    samples = Samples(torch.from_numpy(images), torch.from_numpy(labels))
-    for family in (None, CountSketch(16, 8)):
-
-        def make(family: Family | None = family) -> nn.Module:
-            return mlp(SHAPE, 3, family, hidden=(60, 50))
-
-        *_, last = run(FedAvg(0.05), make, 20, samples=samples)
-        scores = classification.scores(last.model, samples.images)
-        assert classification.accuracy(scores, samples.labels) > 0.95
 
 
 def test_buffers_are_refused() -> None:

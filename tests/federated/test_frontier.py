@@ -1,30 +1,25 @@
 """Trainings of many networks at once from compressed updates: batches, noise, the compressor, and divergence."""
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from torch import Tensor, nn
 
 from sketchbench import kernels
 from sketchbench.base import seeds
 from sketchbench.compressor.compressor import At, Compressor
-from sketchbench.compressor.message import Layout
+from sketchbench.compressor.message import Layout, byte_limit
 from sketchbench.compressor.plain import Plain
 from sketchbench.compressor.power_sgd import PowerSGD
 from sketchbench.compressor.quantised import QSGD, Sign
 from sketchbench.compressor.sketched_memory import CompressedSensing
 from sketchbench.compressor.sparse import RandomK, TopK
-from sketchbench.federated.frontier import (
-    Arm,
-    Federation,
-    Gradients,
-    TrainedArm,
-    draw_round,
-    make_federation,
-    train,
-)
+from sketchbench.federated.frontier import Arm, Federation, Gradients, TrainedArm, draw_round, make_federation, train
 from sketchbench.kernels import Array
 from sketchbench.learning.dataset import digits, partition
 from sketchbench.learning.model.networks import mlp, strided_cnn
@@ -89,18 +84,12 @@ def test_batches(kind: Any) -> None:
 
 
 def test_plain_training_is_gradient_descent() -> None:
-    """A round by hand: the mean of the clients' gradients, times the rate of the trial."""
     rates = np.float32([0.1, 0.2, 0.4])
     everyone = Gradients(Sampling("full", 287, 287))
     (full,) = train(clients(), everyone, [arm(rate=rates)], 3, rounds=1)
     batches = clients().batches(everyone.sampling, 3, 0)
     slope = clients().network.gradients(clients().start, batches).mean(axis=1)
     np.testing.assert_allclose(change(full), -rates[:, None] * slope, rtol=1e-3, atol=1e-6)
-
-
-def test_it_learns() -> None:
-    (trained,) = train(clients(), FIXED, [arm()], 3, rounds=60)
-    assert (clients().accuracy(trained.w) > clients().accuracy(clients().start) + 0.4).all()
 
 
 @pytest.mark.parametrize(
@@ -141,7 +130,6 @@ def test_a_federation_has_trials() -> None:
 
 
 def test_arms_side_by_side_are_trained_as_alone() -> None:
-    """So that batches and noise don't depend on what else is compared."""
     private = Gradients(poisson(), 1.0)
     several = [arm(sigma=0.1), arm(TopK, 200, sigma=0.1), arm(RandomK, 200, rate=0.1, sigma=0.1)]
     together = train(clients(), private, several, 3, rounds=3)
@@ -164,7 +152,6 @@ def test_the_compressor_is_used(sigma: float) -> None:
 def test_the_mean_gradient_is_compressed_where_that_is_the_same(
     make: Any, sigma: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Clipped, with noise, and for batches of different sizes."""
     gradients = Gradients(poisson(), 0.5)
     (merged,) = train(clients(), gradients, [arm(make, sigma=sigma)], 3, rounds=4)
     monkeypatch.setattr(Compressor, "linear", False)
@@ -176,7 +163,6 @@ def test_the_mean_gradient_is_compressed_where_that_is_the_same(
 
 
 def test_memory_is_carried_on() -> None:
-    """What was not sent in one round changes what is sent in the next."""
     for rounds, same in ((1, True), (2, False)):
         (without,) = train(clients(), FIXED, [arm(Forgetful, 60)], 3, rounds=rounds)
         (carried,) = train(clients(), FIXED, [arm(TopK, 60)], 3, rounds=rounds)
@@ -184,8 +170,6 @@ def test_memory_is_carried_on() -> None:
 
 
 class Forgetful(TopK):
-    """Without feedback."""
-
     feedback = "none"
 
 
@@ -207,7 +191,6 @@ def test_every_client_adds_all_of_its_noise() -> None:
 
 
 def test_clipping_bounds_a_client() -> None:
-    """One record's worth of gradient, 1/16 of the clip, for each record of a batch of at most 40."""
     private = Gradients(poisson(), 0.05)
     (trained,) = train(clients(), private, [arm(rate=1.0)], 3, rounds=1)
     assert np.linalg.norm(change(trained), axis=1).max() <= 0.05 * 40 / 16
@@ -228,16 +211,12 @@ def test_divergence_stays_with_its_trial(make: Any, rate: float) -> None:
 
 @dataclass(frozen=True)
 class Boastful(Plain):
-    """Sends all, whatever it may."""
-
     def check(self) -> None:
         """Takes every limit."""
 
 
 @dataclass(frozen=True)
 class Blind(Plain):
-    """Lets no layer see anything."""
-
     def projections(self, at: At) -> list[Array | None]:
         return [np.zeros((at.trials, 64, 64), np.float32), None, None, None]
 
@@ -312,3 +291,63 @@ def test_mixed_digits_are_the_same_images() -> None:
     assert sorted(i.tobytes() for i in mixed.whole.images) == sorted(i.tobytes() for i in plain.whole.images)
     assert len(mixed.test.labels) == len(plain.test.labels)
     assert (mixed.test.labels != plain.test.labels).any()
+
+
+# Two cells of the frontier, redone with plain torch: autograd, and loops over clients
+
+
+RATE, SEED, BATCH, RECORDS = 0.3, 3, 16, 110
+KEPT = (3760 * 4 // 16 + 8) // 6  # entries of 4 bytes with a place of 2, in 1/16 of the bytes and 8 more
+
+
+def largest(x: Tensor) -> Tensor:
+    """Among equals the first, as there are many: pixels at the border of an image have the same value."""
+    places = torch.sort(x.abs(), descending=True, stable=True).indices[:KEPT]
+    return torch.zeros_like(x).scatter(0, places, x[places])
+
+
+def signs(x: Tensor) -> Tensor:
+    return x.abs().mean() * torch.where(x >= 0, 1.0, -1.0)
+
+
+def redo(clients: Federation, trial: int, compress: Callable[[Tensor], Tensor], rounds: int) -> tuple[Tensor, float]:
+    """The weights of a trial after so many rounds, and their accuracy."""
+    inputs, labels = (torch.from_numpy(np.asarray(one)) for one in clients.train)
+    model = nn.Sequential(nn.Linear(64, 50), nn.ReLU(), nn.Linear(50, 10))
+    weights = torch.from_numpy(clients.start[trial].copy())
+    memory = torch.zeros(10, len(weights))
+    for number in range(rounds):
+        drawn = draw_round(Sampling("without_replacement", BATCH, RECORDS), SEED, number, len(clients.start), 10, 10)
+        sent = []
+        for client in range(10):
+            nn.utils.vector_to_parameters(weights, model.parameters())
+            rows = torch.from_numpy(clients.records[trial, client][drawn.places[trial, client]])
+            model.zero_grad()
+            nn.functional.cross_entropy(model(inputs[rows]), labels[rows]).backward()
+            gradient = nn.utils.parameters_to_vector([one.grad for one in model.parameters() if one.grad is not None])
+            wanted = memory[client] + RATE * gradient
+            sent.append(compress(wanted))
+            memory[client] = wanted - sent[-1]
+        weights = weights - torch.stack(sent).mean(dim=0)
+    nn.utils.vector_to_parameters(weights, model.parameters())
+    tested, truth = (torch.from_numpy(np.asarray(one)) for one in clients.test)
+    return weights, float((model(tested).argmax(dim=1) == truth).double().mean())
+
+
+@pytest.mark.parametrize(("make", "compress", "off"), [(TopK, largest, 0.2), (Sign, signs, 1e-3)])
+def test_redone(make: type[Compressor], compress: Callable[[Tensor], Tensor], off: float) -> None:
+    """The same weights after a round, to rounding, nearly so after 20 (Top-K follows rounding); the same accuracy."""
+    dealt = functools.partial(partition.one_class, clients=10, samples=RECORDS)
+    data, model = digits.mixed(), functools.partial(mlp, hidden=[50])
+    clients = make_federation(kernels.load("numba"), data, dealt, model, [1, 2])
+    compressor = make(layout=clients.layout, limit=byte_limit(clients.layout, 16))
+    arm = Arm(compressor, np.full(2, RATE, np.float32))
+    gradients = Gradients(Sampling("without_replacement", BATCH, RECORDS))
+    for rounds, allowed in ((1, 1e-5), (20, off)):
+        (trained,) = train(clients, gradients, [arm], SEED, rounds=rounds)
+        for trial in range(2):
+            weights, accuracy = redo(clients, trial, compress, rounds)
+            change = np.linalg.norm(weights.numpy() - clients.start[trial])
+            assert np.linalg.norm(trained.w[trial] - weights.numpy()) < allowed * change
+            assert trained.accuracy[trial] == pytest.approx(accuracy, abs=5 / 360)
+    assert accuracy > 0.5

@@ -20,7 +20,6 @@ def objective() -> Quadratic:
 
 
 def transcribed(objective: Objective, family: Any, trial: int, trials: int, rounds: int, K: int) -> Any:
-    """The weights of one trial after so many rounds, with dense matrices and loops."""
     w = objective.start.copy()
     for t in range(rounds):
         R = family.draw(KEY, first=t * trials + trial, kernels="numpy").materialize()
@@ -45,14 +44,6 @@ def test_equals_the_transcription(objective: Quadratic, family: Any, K: int) -> 
         np.testing.assert_allclose(last.w[trial], expected, rtol=1e-11, atol=1e-13)
 
 
-def test_without_a_sketch_it_is_gradient_descent(objective: Quadratic) -> None:
-    rounds = IterativeSketching(Identity(12, 12), 0.2).run(objective, KEY, trials=1, rounds=5)
-    w = objective.start
-    for at in rounds:
-        np.testing.assert_allclose(at.w[0], w, atol=1e-14)
-        w = w - 0.2 * objective.gradient(w)
-
-
 def test_bytes_are_those_of_the_messages(objective: Quadratic) -> None:
     """Four or five float64 numbers in each direction, whatever the dimension."""
     for family in (CountSketch(12, 4), Gaussian(12, 5)):
@@ -70,7 +61,6 @@ def test_the_mean_of_local_weights(objective: Quadratic) -> None:
 
 
 def test_fresh_and_fixed_operators(objective: Quadratic) -> None:
-    """A fixed operator keeps the weights in its row space; fresh ones don't."""
     family = CountSketch(12, 4)
     R = family.draw(KEY, kernels="numpy").materialize()
     for fresh, inside in ((False, True), (True, False)):
@@ -97,9 +87,3 @@ def test_the_backends_agree(kernels: Kernels) -> None:
         return backend.to_numpy(last.w)
 
     np.testing.assert_allclose(run(kernels), run(load("numpy")), rtol=1e-11, atol=1e-13)
-
-
-def test_bad_runs(objective: Quadratic) -> None:
-    algorithm = IterativeSketching(CountSketch(13, 4), 0.1)
-    with pytest.raises(ValueError, match="the sketch's d=13 must be the objective's, 12"):
-        next(algorithm.run(objective, KEY, trials=1, rounds=1))

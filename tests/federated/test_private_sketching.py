@@ -57,14 +57,6 @@ def test_equals_the_transcription(objective: Logistic, kind: Any) -> None:
     np.testing.assert_allclose(last.w[0], w, rtol=1e-9, atol=1e-12)
 
 
-def test_without_noise_on_full_batches_it_is_algorithm_1(objective: Logistic) -> None:
-    private = algorithm("full", sigma=0.0, bound=2.0)
-    *_, ours = private.run(objective, SEED, KEY, trials=2, rounds=3)
-    *_, theirs = private.algorithm.run(objective, KEY, trials=2, rounds=3)
-    np.testing.assert_allclose(ours.w, theirs.w, rtol=1e-10, atol=1e-14)
-    assert ours.bytes_up == theirs.bytes_up == 3 * 8 * 60
-
-
 def test_the_noise_that_is_sent_has_its_variance() -> None:
     """Of K steps of length η: K η² σ² in each coordinate, independent across clients."""
     objective = Canary(load("numpy"), np.zeros(8), clients=2, records=4)
@@ -78,17 +70,6 @@ def test_the_noise_that_is_sent_has_its_variance() -> None:
         assert squares == pytest.approx(expected, rel=5 * (2 / count) ** 0.5)
     products = (last.messages[:, 0] * last.messages[:, 1]).mean()
     assert abs(products) < 5 * expected / count**0.5
-
-
-def test_runs_that_differ_in_sigma_are_paired(objective: Logistic) -> None:
-    """The same noise, scaled: in the first round of one local step, the difference is proportional to σ."""
-
-    def moved(sigma: float) -> np.ndarray:
-        private = PrivateSketching(IterativeSketching(FAMILY, 0.1), Sampling("poisson", 50, 599), sigma, 2.0)
-        *_, last = private.run(objective, SEED, KEY, trials=1, rounds=1)
-        return np.asarray(last.w)
-
-    np.testing.assert_allclose(moved(0.4) - moved(0.0), 2 * (moved(0.2) - moved(0.0)), atol=1e-13)
 
 
 def test_messages_and_operators_are_those_of_the_round(objective: Logistic) -> None:

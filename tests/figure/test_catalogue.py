@@ -25,7 +25,6 @@ CONTENT = {"function": "families.plot_growth", "studies": ["growth"], **WORDS}
 
 
 def write(folder: Path, **changes: Any) -> Path:
-    """A figure `mine`, with changes of CONTENT; None leaves a key out."""
     path = folder / "mine.yaml"
     content = {key: value for key, value in {**CONTENT, **changes}.items() if value is not None}
     path.write_text(yaml.safe_dump(content))
@@ -34,7 +33,6 @@ def write(folder: Path, **changes: Any) -> Path:
 
 @pytest.mark.parametrize("entry", CATALOGUE.values(), ids=CATALOGUE)
 def test_an_entry(entry: Entry) -> None:
-    """It names studies that exist, and a function that takes its arguments."""
     assert set(entry.studies) <= STUDIES
     plot = getattr(importlib.import_module(entry.module), entry.function.partition(".")[2])
     inspect.signature(plot).bind({}, **entry.arguments)
@@ -102,7 +100,6 @@ def test_no_figure_shows_a_control() -> None:
 
 
 def copied(folder: Path) -> dict[str, Entry]:
-    """The project's catalogue, copied to a folder."""
     for path in FOLDER.rglob("*.yaml"):
         (folder / path.name).write_bytes(path.read_bytes())
     return read_catalogue(folder)
@@ -146,11 +143,8 @@ def test_what_is_available() -> None:
 
 
 def test_no_module_reads_the_catalogue() -> None:
-    """So that no picture depends on the entry of another; only what draws them does."""
     folder = Path(drawing.__file__).parent
-    assert {path.name for path in folder.glob("*.py") if "figure.catalogue" in path.read_text()} == {
-        "drawing.py",
-    }
+    assert {path.name for path in folder.glob("*.py") if "figure.catalogue" in path.read_text()} == {"drawing.py"}
 
 
 def heads(name: str, scale: str, **changes: Any) -> str:

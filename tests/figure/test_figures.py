@@ -1,5 +1,7 @@
 """Every figure draws itself from real tables of any size, the same way each time."""
 
+import ast
+import re
 import xml.etree.ElementTree as ET
 from functools import cache
 from pathlib import Path
@@ -20,7 +22,7 @@ from whole_plan import whole_plan
 
 from sketchbench.command.main import main
 from sketchbench.report import seal
-from sketchbench.report.figure import drawing, foot, frontier, saving, style
+from sketchbench.report.figure import drawing, foot, frontier, saving, sparse_gradients, style
 from sketchbench.report.figure.catalogue import read_catalogue
 from sketchbench.report.figure.theme import theme
 from sketchbench.run.config.chapters import named
@@ -72,8 +74,7 @@ def tables(figure: str) -> dict[str, pd.DataFrame]:
 
 
 def draw(figure: str, given: dict[str, pd.DataFrame], path: Path) -> bytes:
-    """The picture, of axes that are settled as the command settles them: else its bytes may differ in the names of clip
-    paths, by the last bit of a layout."""
+    """The picture, of axes settled as the command does: else names of clip paths differ by a layout's last bit."""
     drawn = drawing.plot(CATALOGUE[figure], given)
     saving._settle(drawn)
     drawn.savefig(path, metadata={"Date": None})
@@ -112,8 +113,7 @@ def test_a_figure(figure: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("figure", CATALOGUE)
 def test_a_figure_of_one_unknown_family(figure: str) -> None:
-    """A user's family has no colour of its own, and perhaps neither exact values nor bounds: it is laid out, at least,
-    by what writes the others above."""
+    """A user's family has no colour of its own, and perhaps neither exact values nor bounds: it is laid out."""
     given = tables(figure)
     for study, frame in given.items():
         one = frame[frame["method"] == frame["method"].iloc[0]].copy()
@@ -133,27 +133,6 @@ def test_looks_of_recoveries() -> None:
     styles = style.methods(pd.DataFrame({"method": names, "label": names}), looks=style.RECOVERY_LOOKS)
     assert {look.group for look in styles} == {"Recoveries"}
     assert len({(look.colour, look.marker, look.filled) for look in styles}) == len(names)
-
-
-def luminance(colour: Any) -> float:
-    """The relative luminance of WCAG 2."""
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def test_colours_are_seen_on_white() -> None:
-    """Every colour of marks has a contrast of at least 3 against white, as WCAG 2 asks of graphics."""
-    looks = [*style.LOOKS.values(), *style.RECOVERY_LOOKS.values()]
-    colours = [
-        *style.COLOURS,
-        style.INK,
-        style.EXACT,
-        *(look[1] for look in looks),
-        *(spare[1] for spare in style.SPARE),
-    ]
-    contrasts = {str(colour): 1.05 / (luminance(colour) + 0.05) for colour in colours}
-    assert {colour: value for colour, value in contrasts.items() if value < 3} == {}
-    assert 1.05 / (luminance("#56b4e9") + 0.05) < 3  # seaborn's sky blue
 
 
 def test_the_foot(tmp_path: Path) -> None:
@@ -233,12 +212,11 @@ def test_looks_of_compressors() -> None:
 
 
 def test_points_of_the_frontier_stand_at_their_bytes() -> None:
-    """In all three ways to count, in a round and to the target."""
     columns = {"method": "top_k", "label": "Top-K", "compression": 4.0, "case": "iid", "d": 100}
     accuracy = {**columns, "quantity": "accuracy", "mean": 0.9, "sd": 0.01, "skewness": 0.0, "trials": 24}
     accuracy |= {"bytes_up": 40, "bytes_down": 300}
     target = {**columns, "quantity": "rounds_to_target", "value": 7.0}
-    drawn = frontier.plot({"frontier": pd.DataFrame([accuracy, target])}, ["round", "target"])
+    drawn = frontier.draw({"frontier": pd.DataFrame([accuracy, target])}, ["round", "target"])
     points = [
         {(float(x), round(float(y), 9)) for line in axes.lines for x, y in zip(*line.get_data(), strict=True)}
         for axes in drawn.axes
@@ -246,3 +224,61 @@ def test_points_of_the_frontier_stand_at_their_bytes() -> None:
     for place, nbytes in enumerate((40, 300, 340)):
         assert (nbytes, 0.1) in points[place]
         assert (7 * nbytes, 7.0) in points[3 + place]
+
+
+# Every colour that a figure draws with stands out from its background: a contrast of 3 at least, as WCAG asks
+
+
+FOLDER = Path(style.__file__).parent
+LEAST = 3.0
+WRITTEN = re.compile(
+    r"#[0-9a-fA-F]{6}|0\.\d+|black|gray|grey|(tab:)?(blue|orange|green|red|purple|brown|pink|olive|cyan)"
+)
+BEHIND = {"0.9"}  # of the grid, which is to be seen, and not to be read
+
+
+def contrast(colour: Any, background: Any = "white") -> float:
+    """The ratio of WCAG 2, from 1 to 21."""
+    light, dark = sorted((luminance(colour), luminance(background)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(colour: Any) -> float:
+    """The relative luminance of WCAG 2."""
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in to_rgb(colour)]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_the_ratio_is_that_of_the_standard() -> None:
+    assert contrast("black") == pytest.approx(21)
+    assert contrast("#767676") == pytest.approx(4.54, abs=0.01)
+    assert contrast("#e69f00") == pytest.approx(2.25, abs=0.05)  # the orange of Okabe and Ito, which this is to find
+
+
+def test_every_colour_of_the_palettes() -> None:
+    looks = [*style.LOOKS.values(), *style.RECOVERY_LOOKS.values(), *style.COMPRESSOR_LOOKS.values()]
+    colours = {
+        *style.COLOURS,
+        style.INK,
+        style.EXACT,
+        *(look[1] for look in looks),
+        *(spare[1] for spare in style.SPARE),
+    }
+    low = {colour: contrast(colour) for colour in colours if contrast(colour) < LEAST}
+    assert not low
+
+
+def test_shades_begin_where_they_stand_out() -> None:
+    shades = mpl.colormaps[sparse_gradients.SHADES]
+    assert min(contrast(shades(place)[:3]) for place in np.linspace(sparse_gradients.LIGHTEST, 1, 50)) >= LEAST
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)
+def test_every_colour_that_a_module_writes(path: Path) -> None:
+    texts = {
+        node.value
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and WRITTEN.fullmatch(node.value)
+    }
+    low = {text: contrast(text) for text in texts - BEHIND if contrast(text) < LEAST}
+    assert not low

@@ -14,12 +14,10 @@ SETTINGS = (("iid", None), ("one class", None), ("iid", 8.0), ("iid", 1.0))
 
 
 def spread(mean: float) -> np.ndarray:
-    """Values of so many trials around a mean."""
     return mean + 0.01 * np.cos(np.arange(TRIALS))
 
 
 def accuracy(method: str, compression: float, case: str, epsilon: float | None) -> float:
-    """What a compressor reaches: less at smaller budgets, for one class, and with privacy."""
     lost = 0.0 if method == "none" else 0.01 * np.log2(compression)
     return ACCURACY[method] - lost - 0.2 * (case == "one class") - (0.0 if epsilon is None else 0.3 / epsilon)
 
@@ -41,7 +39,6 @@ def frame(rows: list[tuple[str, float, Row]]) -> pd.DataFrame:
 
 
 def tables() -> dict[str, pd.DataFrame]:
-    """The tables of all four studies."""
     trained: list[tuple[str, float, Row]] = []
     leaked, cost, contract = list(trained), list(trained), list(trained)
     for method, budgets in METHODS.items():

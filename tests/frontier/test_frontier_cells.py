@@ -1,15 +1,21 @@
 """The frontier is joined from the tables of its studies, cell by cell."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import made_up
 import pandas as pd
 import pytest
+from examples import examples
+from hypothesis import given
+from hypothesis import strategies as st
 
+from sketchbench.command.main import main
 from sketchbench.plan.trained import trained
 from sketchbench.report import seal
-from sketchbench.report.frontier import IMAGES, SAMPLED, TRAINING
+from sketchbench.report.frontier import IMAGES, SAMPLED, TRAINING, advise
+from sketchbench.report.frontier.advise import AdviceError, Question
 from sketchbench.report.frontier.cells import COLUMNS, MEANINGS, TrainedStudy, cells, join, read
 
 
@@ -144,3 +150,199 @@ def test_configs_say_what_trainings_are_of(study: str) -> None:
     assert command.startswith("sketchbench run task=frontier compressor=top_k scale=paper dataset@task.dataset=")
     assert command.endswith("task.compression=64")
     assert ("task.training.cases=[sampled]" in command) == (study == SAMPLED)
+
+
+# Advice keeps to what was measured, names it, and says how far the question is from it
+
+
+def whole() -> pd.DataFrame:
+    tables = made_up.tables()
+    rows = tables["frontier"]
+    summed = rows[(rows["epsilon"] == 1) & (rows["method"] != "top_k")].assign(case="iid, secure aggregation")
+    drawn = rows[(rows["case"] == "one class") & (rows["method"] == "srht")].assign(case="sampled")
+    clients = {"iid": 10, "one class": 10, "sampled": 1000}
+    trained = TrainedStudy("digits", clients, {"sampled": 10}, lambda *cell: "again")
+    return cells(
+        {**tables, "frontier": pd.concat([rows, summed]), SAMPLED: drawn}, dict.fromkeys((TRAINING, SAMPLED), trained)
+    )
+
+
+FRONTIER = whole()
+
+
+def methods(question: Question) -> list[tuple[str, float]]:
+    chosen = advise.advise(question, FRONTIER).choices
+    return list(zip(chosen["method"], chosen["compression"], strict=True))
+
+
+def test_the_budget_is_the_largest_measured_one_that_fits_both_ways() -> None:
+    assert methods(Question(3760, made_up.D)) == [("top_k", 16), ("srht", 16)]  # 940 + 2,820 of 30,080 bytes
+    assert methods(Question(3759, made_up.D)) == [("top_k", 64), ("srht", 16)]
+    assert methods(Question(939, made_up.D)) == [("srht", 64)]
+    assert methods(Question(8 * made_up.D, made_up.D))[0] == ("none", 1)
+
+
+def test_one_way_may_count_alone() -> None:
+    assert methods(Question(940, made_up.D, way="up")) == [("top_k", 16), ("srht", 16)]
+    assert methods(Question(939, made_up.D, way="up")) == [("top_k", 64), ("srht", 64)]
+    assert methods(Question(940, made_up.D, way="down")) == [("top_k", 64), ("srht", 16)]
+
+
+@examples(30)
+@given(
+    nbytes=st.floats(300, 1e6),
+    parameters=st.integers(1000, 30_000),
+    way=st.sampled_from(["up", "down", "both"]),
+    sums=st.booleans(),
+)
+def test_choices_fit_and_the_most_accurate_is_first(nbytes: float, parameters: int, way: str, sums: bool) -> None:
+    try:
+        answer = advise.advise(Question(nbytes, parameters, sums=sums, way=way), FRONTIER)
+    except AdviceError:
+        least = FRONTIER[FRONTIER["adds_up"].eq(True)] if sums else FRONTIER
+        assert advise.shares(least, way).min() * parameters * 4 * (1 + (way == "both")) > nbytes
+        return
+    chosen = answer.choices
+    used = advise.shares(chosen, way) * parameters * 4 * (1 + (way == "both"))
+    assert (used <= nbytes * (1 + 1e-6)).all()
+    assert chosen["accuracy"].is_monotonic_decreasing
+    assert chosen["method"].is_unique
+    assert len(chosen) <= 3
+
+
+def test_privacy_is_the_strongest_measured_one_that_is_needed() -> None:
+    answer = advise.advise(Question(4000, made_up.D, epsilon=3.0), FRONTIER)
+    assert set(answer.choices["epsilon"]) == {1.0}
+    assert "Measured at ε = 1." in answer.notes
+
+
+def test_sums_leave_out_what_does_not_add_up_and_share_the_noise() -> None:
+    assert methods(Question(4000, made_up.D, sums=True)) == [("srht", 16)]
+    alone = advise.advise(Question(4000, made_up.D, epsilon=1.0), FRONTIER)
+    assert "noise at each client" in alone.measured
+    assert set(alone.choices["method"]) == {"top_k", "srht"}
+    shared = advise.advise(Question(4000, made_up.D, epsilon=1.0, sums=True), FRONTIER)
+    assert "noise shared under secure aggregation" in shared.measured
+    assert set(shared.choices["method"]) == {"srht"}
+
+
+def test_clients_that_are_drawn_keep_no_state() -> None:
+    answer = advise.advise(Question(4000, 5000, clients=500, taking_part=20), FRONTIER)
+    assert set(answer.choices["method"]) == {"srht"}
+    assert answer.measured == (
+        "digits (a toy), 3,760 parameters, 10 of 1,000 clients, of one class each, without state, without privacy"
+    )
+    said = " ".join(answer.notes)
+    assert "1.33 times as many parameters" in said
+    assert "You have 20 of 500 clients in a round; measured were 10 of 1,000." in said
+    everyone = advise.advise(Question(4000, 5000, clients=500, taking_part=500), FRONTIER)
+    assert set(everyone.choices["method"]) == {"top_k", "srht"}
+
+
+def test_the_nearest_network_answers() -> None:
+    larger = FRONTIER.assign(d=199_210, data="MNIST", accuracy=FRONTIER["accuracy"] - 0.01)
+    both = pd.concat([FRONTIER, larger], ignore_index=True)
+    assert advise.advise(Question(1e5, 20_000), both).measured.startswith("digits")
+    assert advise.advise(Question(1e5, 60_000), both).measured.startswith("MNIST, 199,210 parameters, 10 clients")
+
+
+def test_what_diverged_is_no_choice() -> None:
+    lost = FRONTIER["method"].eq("top_k") & FRONTIER["compression"].eq(16)
+    frontier = FRONTIER.assign(accuracy=FRONTIER["accuracy"].mask(lost, 0.0))
+    chosen = advise.advise(Question(3760, made_up.D), frontier).choices
+    assert set(zip(chosen["method"], chosen["compression"], strict=True)) == {("srht", 16), ("top_k", 64)}
+    small = frontier["accuracy"].notna() & frontier["compression"].ne(1)
+    nothing = frontier.assign(accuracy=frontier["accuracy"].mask(small, 0.0))
+    with pytest.raises(AdviceError, match=r"the least that was measured is 1/1: at least 30080 bytes"):
+        advise.advise(Question(3760, made_up.D), nothing)
+
+
+def test_choices_that_do_not_reach_the_target_are_said_to_be_short_of_it() -> None:
+    question, small = Question(1000, made_up.D), FRONTIER["compression"].eq(64)
+    short = FRONTIER.assign(rounds_to_target=FRONTIER["rounds_to_target"].mask(small))
+    assert not any("the target" in note for note in advise.advise(question, FRONTIER).notes)
+    said = "With none of these does the median training reach the target"
+    assert advise.advise(question, short).notes[-1] == f"{said}. Top_K at 1/16 does, with 3,760 bytes."
+    never = short.assign(rounds_to_target=pd.NA)
+    assert advise.advise(question, never).notes[-1] == f"{said}, nor with any other that was measured."
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        (Question(10, made_up.D), "the least that was measured is 1/64: at least 470 bytes"),
+        (Question(4000, made_up.D, epsilon=0.5), "epsilon=0.5 is below 1"),
+        (Question(4000, made_up.D, epsilon=8.0, case="one class"), "privacy was not measured for clients like these"),
+        (Question(4000, made_up.D, epsilon=1.0, case="one class", sums=True), "secure aggregation was not measured"),
+        (Question(4000, made_up.D, case="one clas"), "did you mean one class?"),
+        (Question(1e6, 10**7), "add --any-size"),
+    ],
+)
+def test_it_does_not_go_beyond_what_was_measured(question: Question, said: str) -> None:
+    frontier = FRONTIER[FRONTIER["epsilon"].isna() | FRONTIER["case"].str.startswith("iid")]
+    with pytest.raises(AdviceError, match=said):
+        advise.advise(question, frontier)
+
+
+def test_clients_that_were_not_measured() -> None:
+    frontier = FRONTIER[FRONTIER["case"] != "sampled"]
+    with pytest.raises(AdviceError, match="let all clients take part"):
+        advise.advise(Question(4000, made_up.D, case="sampled"), frontier)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    place = tmp_path / "frontier.csv"
+    FRONTIER.to_csv(place, index=False)
+    seal.write("frontier", "quick", {}, [place])
+    table = tmp_path / "tables" / "frontier_cost.csv"
+    timed = tmp_path / "tables" / "times" / "frontier_cost.csv"
+    timed.parent.mkdir(parents=True)
+    table.write_text("method\n", encoding="utf-8")
+    columns = {"method": ["top_k"], "label": ["Top_K"], "compression": [16.0], "d": [made_up.D]}
+    pd.DataFrame({**columns, "quantity": ["round_time"], "value": [1.25]}).to_csv(timed, index=False)
+    seal.write("times", "quick", seal.digests([table]), [timed])
+    return place
+
+
+def answered(path: Path, capsys: pytest.CaptureFixture[str], *options: str) -> str:
+    main(["advise", *options, "--frontier", str(path)])
+    return capsys.readouterr().out
+
+
+def test_the_command_prints_what_fits(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = answered(path, capsys, "--bytes", "1e7", "--parameters", "10000000", "--any-size").splitlines()
+    assert said[0].startswith("Nearest measurement: digits (a toy), 3,760 parameters, 10 clients,")
+    assert said[1] == "1e+07 bytes sent and received are 1/8 of those without compression."
+    assert "2.66e+03 times as many parameters, so that the ratio of bytes is all that speaks" in said[2]
+    lines = {line[:28].strip(): line[28:].split("  ") for line in said[3:]}
+    assert lines["compressor"][0].strip() == "Top_K"
+    assert lines["accuracy"][0].strip() == "0.900 (0.894 to 0.905)"
+    assert [lines[f"bytes {way}"][0].strip() for way in ("up", "down", "up and down")] == ["940", "2,820", "3,760"]
+    assert lines["client memory, bytes"][0].strip() == "15,040"
+    assert lines["time of a round, over plain"][0].strip() == "1.2"
+    assert lines["rounds to target"][0].strip() == "50 (24 of 24)"
+    assert lines["bytes to target, sum"][0].strip() == "188,000"
+    assert lines["rounds until visible"][0].strip() == "not found"
+
+
+def test_the_command_prints_json(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--bytes", "4000", "--parameters", "3760", "--number", "500", "--per-round", "20", "--json"]
+    answer: dict[str, Any] = json.loads(answered(path, capsys, *options))
+    assert answer["measured"]["clients"] == 1000
+    assert answer["measured"]["taking_part"] == 10
+    assert answer["measured"]["epsilon"] is None
+    assert answer["times_the_parameters"] == 1
+    (choice,) = answer["choices"]
+    assert (choice["method"], choice["bytes_both"], choice["command"]) == ("srht", 1880, "again")
+    assert choice["round_time"] is None
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [(["--per-round", "5"], "--per-round=5 must be <= --number"), (["--way", "u"], "'u' is not one of up, down, both")],
+)
+def test_wrong_options(options: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["advise", "--bytes", "4000", "--parameters", "3760", *options])
+    assert said in f"{stopped.value}{capsys.readouterr().err}"

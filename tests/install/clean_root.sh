@@ -3,7 +3,7 @@
 # user, and under umask 077, each in a clone of its own. By root, with debootstrap:
 #
 #     tests/install/clean_root.sh                                    # both commands as they are: hours
-#     RESULTS='--config scale=smoke' TEST='tests ARGS=tests/test_digest.py' tests/install/clean_root.sh
+#     RESULTS='--config scale=smoke' TEST='tests ARGS=tests/run/test_digest.py' tests/install/clean_root.sh
 #
 # ROOT: the folder of the root, which is kept (default: a temporary one, which is removed)
 # AS: who runs it, of "root user umask"    SUITE: Debian's (default: that of this machine)    PYTHON: default python3

@@ -1,5 +1,4 @@
-"""What the package itself needs is small: sketches, recoveries, compressors and accountants work without any extra, and
-a command says which extra it needs."""
+"""What needs no extra works without any, and a command says which extra it needs."""
 
 import ast
 import json

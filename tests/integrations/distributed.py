@@ -38,7 +38,6 @@ def batch(rank: int, step: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def gradient(model: nn.Module, rank: int, step: int) -> Gradient:
-    """Of a process at a step, as DDP makes it of all."""
     inputs, labels = batch(rank, step)
     model.zero_grad()
     nn.functional.cross_entropy(model(inputs), labels).backward()
@@ -52,8 +51,6 @@ def move(model: nn.Module, gradients: Gradient) -> None:
 
 
 class Training:
-    """A model, and what its processes have exchanged."""
-
     def __init__(self, name: str, weights: dict[str, Any] | None = None) -> None:
         self.state = CompressedGradients(name, compression=COMPRESSION.get(name, 4), seed=SEED)
         self.model = network()
@@ -98,7 +95,6 @@ def train(name: str, rank: int) -> dict[str, Any]:
 
 
 def curve(hook: str, rank: int, seed: int) -> list[float]:
-    """The losses of a training on noisy labels by PowerSGD: ours, torch's, or torch's without error feedback."""
     torch.manual_seed(seed)
     data = torch.randn(256, 24)
     targets = torch.tanh(data @ torch.randn(24, 8))

@@ -18,7 +18,6 @@ FAILED = 1  # a code of errors
 
 
 def answered(app: ClientApp, message: Message, context: Context) -> tuple[Message, Context]:
-    """A client's answer and its context after it, of copies of what it gets."""
     own = context_from_proto(context_to_proto(context))
     answer = app(message_from_proto(message_to_proto(message)), own)
     return message_from_proto(message_to_proto(answer)), context_from_proto(context_to_proto(own))

@@ -31,7 +31,6 @@ class Each:
 
 
 def at_of(seed: int, number: int, clients: list[int]) -> At:
-    """A round in which these clients make their messages."""
 
     class SideBySide(At):
         def private(self, part: str) -> Any:
@@ -48,7 +47,6 @@ class Simulated:
         self.memory = compressor.begin(1, clients, kernels.load("numba"))
 
     def exchange(self, updates: np.ndarray, number: int, who: list[int] | None = None) -> Exchange:
-        """A round with updates (C, d) of all clients, or of those that take part."""
         places = list(range(len(updates))) if who is None else who
         memory = self.memory
         if memory.clients is not None:

@@ -1,17 +1,29 @@
 """Events and runs of others come to the same ε by both sides' accountants."""
 
+import functools
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from sklearn.linear_model import RidgeClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from sketchbench.integrations.accounting import dp_event, opacus_run
+from sketchbench.integrations.scikit_learn import SketchTransformer
 from sketchbench.privacy.accountant import epsilon
 from sketchbench.privacy.mechanism import Composed, GaussianRelease, Parallel, PostProcessed, SampledGaussian
 from sketchbench.privacy.sampling import Sampling
+from sketchbench.sketch.count_sketch import CountSketch
+from sketchbench.sketch.family import SizeError
+from sketchbench.sketch.gaussian import Gaussian
+from sketchbench.sketch.sparse import BlockSparseEmbedding
+from sketchbench.sketch.transform import SubsampledHadamard
 
 DELTA = 1e-5
 
@@ -24,10 +36,9 @@ def sampled(kind: Any, neighbours: Any) -> Composed:
 def theirs(event: Any, neighbours: str) -> float:
     from dp_accounting import NeighboringRelation, rdp
 
-    relation = {
-        "add_remove": NeighboringRelation.ADD_OR_REMOVE_ONE,
-        "replace_one": NeighboringRelation.REPLACE_ONE,
-    }[neighbours]
+    relation = {"add_remove": NeighboringRelation.ADD_OR_REMOVE_ONE, "replace_one": NeighboringRelation.REPLACE_ONE}[
+        neighbours
+    ]
     found: float = rdp.RdpAccountant(neighboring_relation=relation).compose(event).get_epsilon(DELTA)
     return found
 
@@ -57,7 +68,6 @@ def test_what_has_no_event() -> None:
 
 
 def test_a_run_of_opacus() -> None:
-    """Its ε by our accountants is that of its own, and less noise has more."""
     opacus = pytest.importorskip("opacus", reason="opacus is an extra: pip install 'sketchbench[opacus]'")
     torch.manual_seed(0)
     data = TensorDataset(torch.randn(400, 3), torch.randint(0, 2, (400,)))
@@ -87,3 +97,43 @@ def test_a_run_of_opacus() -> None:
 def test_a_history_that_cannot_be_accounted_for(history: Any) -> None:
     with pytest.raises(ValueError, match=r"settings must have one|sample rate"):
         opacus_run(history)
+
+
+# The transformer keeps scikit-learn's contract, and gives what the operator gives
+
+
+FAMILIES = [CountSketch, SubsampledHadamard, Gaussian, functools.partial(BlockSparseEmbedding, s=2)]
+
+
+@parametrize_with_checks([SketchTransformer(family, n_components=2) for family in FAMILIES[:2]])
+def test_scikit_learn_s_own_checks(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_are_sketched_by_one_operator(family: Any, dtype: type) -> None:
+    x = np.random.default_rng(0).standard_normal((50, 30)).astype(dtype)
+    fitted = SketchTransformer(family, n_components=8, random_state=1).fit(x)
+    matrix = fitted.operator_.materialize()
+    sketched = fitted.transform(x)
+    assert sketched.dtype == dtype
+    np.testing.assert_allclose(sketched, x @ matrix.T, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(fitted.inverse_transform(sketched), sketched @ matrix, rtol=1e-4, atol=1e-5)
+    again = SketchTransformer(family, n_components=8, random_state=1).fit(x)
+    np.testing.assert_array_equal(again.transform(x), sketched)
+    assert (SketchTransformer(family, n_components=8, random_state=2).fit_transform(x) != sketched).any()
+
+
+def test_a_search_over_sizes() -> None:
+    random = np.random.default_rng(0)
+    labels = random.integers(0, 2, 120)
+    x = random.standard_normal((120, 64)) + 4 * labels[:, None]
+    model = make_pipeline(SketchTransformer(random_state=0), RidgeClassifier())
+    search = GridSearchCV(model, {"sketchtransformer__n_components": [4, 16]}).fit(x, labels)
+    assert search.best_score_ > 0.9
+
+
+def test_a_size_that_the_family_cannot_have() -> None:
+    with pytest.raises(SizeError, match="b=9"):
+        SketchTransformer(SubsampledHadamard, n_components=9).fit(np.ones((3, 4)))

@@ -35,14 +35,12 @@ ONE_THREAD = {"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the processes wrote."""
     folder = tmp_path_factory.mktemp("ddp")
     start([distributed.__file__, str(folder), *NAMES])
     return folder
 
 
 def start(program: list[str]) -> str:
-    """What two processes of a program print."""
     environment = {**os.environ, **ONE_THREAD}
     done = subprocess.run([*TORCHRUN, *program], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
@@ -51,13 +49,10 @@ def start(program: list[str]) -> str:
 
 @pytest.fixture(scope="module")
 def found(folder: Path) -> list[dict[str, Any]]:
-    """Of each process, by compressor."""
     return [torch.load(folder / f"{rank}.pt", weights_only=True) for rank in range(CLIENTS)]
 
 
 class Training:
-    """A training of two clients by simulated rounds."""
-
     def __init__(self, name: str, order: list[int]) -> None:
         self.model = network()
         shapes = [tuple(parameter.shape) for parameter in self.model.parameters()]
@@ -89,8 +84,7 @@ def assert_close(ours: list[torch.Tensor], theirs: list[torch.Tensor]) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_steps_are_those_of_a_simulated_round(found: list[dict[str, Any]], name: str) -> None:
-    """To rounding; messages that add up in float are summed on their way, others are gathered, and the bytes that were
-    handed to the collectives are those that the round states."""
+    """To rounding; messages that add up are summed, others gathered, with the bytes that the round states."""
     first, second = (one[name] for one in found)
     training = Training(name, first["order"])
     for number, mean in enumerate(first["means"]):
@@ -106,7 +100,6 @@ def test_steps_are_those_of_a_simulated_round(found: list[dict[str, Any]], name:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_checkpoint_goes_on(found: list[dict[str, Any]], name: str) -> None:
-    """Its first step is sent whole, while memory and round wait."""
     first = found[0][name]
     training = Training(name, first["order"])
     for number in range(STEPS):
@@ -116,7 +109,6 @@ def test_a_checkpoint_goes_on(found: list[dict[str, Any]], name: str) -> None:
 
 
 def test_compressors_differ(found: list[dict[str, Any]]) -> None:
-    """So that the tests above could fail."""
     last = {name: torch.cat([one.reshape(-1) for one in found[0][name]["means"][-1]]) for name in NAMES}
     whole = last.pop("none")
     assert all(float((one - whole).abs().max()) > 1e-4 * float(whole.abs().max()) for one in last.values())
@@ -124,8 +116,7 @@ def test_compressors_differ(found: list[dict[str, Any]]) -> None:
 
 @pytest.mark.statistical
 def test_power_sgd_has_the_curve_of_torch_s_hook(folder: Path) -> None:
-    """The mean loss of its course lies within the interval of paired differences (99.9 %), which leaves out torch's own
-    hook without error feedback."""
+    """Mean loss within the 99.9 % interval of paired differences, which leaves out torch's hook without feedback."""
     curves = {name: np.array(one).mean(axis=1) for name, one in torch.load(folder / "curves0.pt").items()}
     reach = stats.t.ppf(0.9995, SEEDS - 1) / math.sqrt(SEEDS)
     ours, without = (curves[name] - curves["torch"] for name in ("ours", "torch without feedback"))
@@ -134,7 +125,6 @@ def test_power_sgd_has_the_curve_of_torch_s_hook(folder: Path) -> None:
 
 
 def test_the_training_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As it stands: it learns, and sends less than a tenth."""
     (tmp_path / "mine").mkdir()
     page = (ROOT / "docs" / "howto" / "torch.md").read_text(encoding="utf-8")
     (tmp_path / "mine" / "train.py").write_text(page.split("```python\n")[1].split("```")[0], encoding="utf-8")

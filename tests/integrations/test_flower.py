@@ -54,7 +54,6 @@ def quiet() -> None:
 
 
 def update(w: np.ndarray, place: int, number: int) -> np.ndarray:
-    """With few large entries."""
     return np.random.default_rng([place, number]).standard_normal(len(w)).astype(np.float32) ** 5
 
 
@@ -69,7 +68,6 @@ def flat(arrays: ArrayRecord) -> np.ndarray:
 
 
 def client_app(mods: list[Any], make: Update = update, shapes: dict[str, tuple[int, ...]] = SHAPES) -> ClientApp:
-    """A client's own code: it takes its update from the weights."""
     app = ClientApp(mods=mods)
 
     @app.train()
@@ -119,7 +117,6 @@ class Run:
 
 
 def steps(run: Run, compressor: Compressor, who: list[list[int]] | None = None) -> list[bool]:
-    """Whether each round's step is that of a simulated round with the same updates, to rounding."""
     simulated, close = Simulated(compressor, SEED, CLIENTS), []
     w = run.weights[0]
     for number in range(len(run.weights) - 1):
@@ -143,8 +140,7 @@ def nbytes(messages: list[FlowerMessage]) -> int:
 
 @pytest.mark.parametrize("name", sorted({*MESSAGES} - STEPS))
 def test_rounds_are_those_of_a_simulation(name: str) -> None:
-    """To rounding; the logged bytes are those of the messages, and those that a round states, where the step of a
-    round is received with the next, and all weights with the first."""
+    """To rounding, with the bytes of the messages; a step comes with the next round, all weights with the first."""
     run = Run(strategy(name), client_app([mod(name)]))
     compressor = for_layouts(name, compression(name), SEED)(LAYOUT)
     assert steps(run, compressor) == [True] * ROUNDS
@@ -226,10 +222,6 @@ class Forgetful(Direct):
         pass
 
 
-def other_app() -> ClientApp:
-    return client_app([])
-
-
 @pytest.mark.parametrize(
     ("grid", "mods", "shapes", "text"),
     [
@@ -309,12 +301,10 @@ def federation() -> Federation:
 
 @functools.cache
 def batches() -> list[Batches]:
-    """Of all rounds, as `train` draws them."""
     return [federation().batches(SAMPLING, SEED, number) for number in range(LONG)]
 
 
 def slope(w: np.ndarray, place: int, number: int) -> np.ndarray:
-    """A client's learning rate times its gradient."""
     own = Batches(*(part[:, place : place + 1] for part in batches()[number]))
     return np.float32(RATE) * federation().network.gradients(w[None], own)[0, 0]
 
@@ -327,8 +317,7 @@ def trained(name: str, layout: Layout) -> TrainedArm:
 
 @pytest.mark.parametrize("name", ["top_k", "power_sgd", "fetch_sgd"])  # of each kind of memory
 def test_a_simulation_reaches_what_the_project_s_training_reaches(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ten clients with the same batches: the same weights to rounding, accuracy and bytes. Those of another compressor
-    are far."""
+    """Ten clients, the same batches: the same weights to rounding, accuracy and bytes; another compressor is far."""
     in_this_process(monkeypatch)
     layout = federation().layout
     shapes = {str(number): shape for number, shape in enumerate(layout.shapes)}
@@ -354,13 +343,11 @@ def test_a_simulation_reaches_what_the_project_s_training_reaches(name: str, mon
 
 
 def page(language: str = "python") -> str:
-    """The training of the page, or its settings."""
     text = (ROOT / "docs" / "howto" / "flower.md").read_text(encoding="utf-8")
     return text.split(f"```{language}\n")[1].split("```")[0]
 
 
 def assert_page_s(printed: str) -> None:
-    """It has learnt, and sent less than a tenth."""
     pattern = r"^accuracy ([\d.]+); a client sent (\d+) bytes and received (\d+), of (\d+) uncompressed$"
     accuracy, up, down, whole = map(float, re.search(pattern, printed, re.MULTILINE).groups())
     assert accuracy > 0.9
@@ -384,7 +371,6 @@ def test_the_training_of_the_page_with_ray(tmp_path: Path) -> None:
 
 @pytest.fixture
 def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder with the page's app, and a home of its own for Flower."""
     for name, language in (("federated.py", "python"), ("pyproject.toml", "toml")):
         (tmp_path / "mine").mkdir(exist_ok=True)
         (tmp_path / "mine" / name).write_text(page(language), encoding="utf-8")
@@ -396,7 +382,6 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def flwr(*arguments: str, folder: Path) -> str:
-    """What Flower's own command prints."""
     done = subprocess.run(["flwr", *arguments], capture_output=True, text=True, check=False, cwd=folder, timeout=300)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout
@@ -410,7 +395,6 @@ def test_the_app_of_the_page_is_one_to_flower(app: Path) -> None:
 
 
 def test_the_app_of_the_page_by_flower_s_own_command(app: Path) -> None:
-    """With a server of its own in the place of the one that Flower starts and leaves."""
     pytest.importorskip("ray", reason="Ray is as large as all others together; run it by `make test-flower RAY=1`")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

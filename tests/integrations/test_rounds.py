@@ -24,7 +24,6 @@ def compressor_of(name: str) -> Compressor:
 
 
 def updates(number: int) -> np.ndarray:
-    """(C, d), with few large entries."""
     return np.random.default_rng(number).standard_normal((CLIENTS, LAYOUT.d)).astype(np.float32) ** 5
 
 
@@ -33,8 +32,6 @@ def nbytes(parts: Parts) -> int:
 
 
 class Messages:
-    """Rounds by messages, each answered by a client that was loaded for it."""
-
     forgets = False
 
     def __init__(self, compressor: Compressor) -> None:
@@ -48,7 +45,6 @@ class Messages:
         return client
 
     def round(self, number: int) -> tuple[np.ndarray, int, int]:
-        """The step, and the bytes that a client sends and receives."""
         compressor = self.compressor
         up, down = 0, traits.key_nbytes(compressor, number)
         reply: Parts = {}
@@ -68,8 +64,6 @@ class Messages:
 
 
 class Forgetful(Messages):
-    """Clients begin each round with an empty memory."""
-
     forgets = True
 
 
@@ -79,7 +73,6 @@ def is_close(ours: np.ndarray, theirs: np.ndarray) -> bool:
 
 @pytest.mark.parametrize("name", MESSAGES)
 def test_they_do_what_a_simulated_round_does(name: str) -> None:
-    """To rounding, with the bytes that it states."""
     messages, simulated = Messages(compressor_of(name)), Simulated(compressor_of(name), SEED, CLIENTS)
     for number in range(ROUNDS):
         step, up, down = messages.round(number)
@@ -133,8 +126,6 @@ def test_vectors_alone_have_an_empty_first_phase() -> None:
 
 
 class Hoarder(FetchSGD):
-    """Its server answers within a round from what clients can't know."""
-
     phases: ClassVar[int] = 2
 
 
@@ -170,5 +161,4 @@ def test_what_is_refused() -> None:
 
 @pytest.mark.parametrize("name", MESSAGES)
 def test_who_follows_each_step(name: str) -> None:
-    """PowerSGD's clients alone, which keep the server's Q, and subtract the step from their memory."""
     assert ServerRounds(compressor_of(name), SEED).follows == (name == "power_sgd")

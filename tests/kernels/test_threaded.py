@@ -47,7 +47,6 @@ def test_no_two_share_a_place_in_the_cache() -> None:
 
 
 def sparse(kernels: Kernels, operators: int, s: int, d: int, b: int, vectors: int) -> None:
-    """Every function of sparse matrices."""
     buckets = np.random.default_rng(0).integers(0, b, (operators, s, d), dtype=np.int32)
     matrix = kernels.prepare(buckets, np.ones_like(buckets, dtype=np.int8), b)
     x, y = np.ones((operators, vectors, d)), np.ones((operators, vectors, b))
@@ -274,8 +273,7 @@ print(os.environ.get("OMP_WAIT_POLICY"))
 
 @pytest.mark.parametrize(("given", "turns"), [(None, 0), ("active", 30_000_000_000)])
 def test_openmp_waits_passively(given: str | None, turns: int) -> None:
-    """GNU OpenMP tells, when it is loaded, how often a thread looks before it sleeps: 300,000 times by default. The
-    user's choice stands, and the environment stays as it was."""
+    """GNU OpenMP tells how often a thread looks before it sleeps (300,000 by default); the user's choice stands."""
     own = {"OMP_WAIT_POLICY": given} if given else {}
     done = run(WAIT, OMP_DISPLAY_ENV="verbose", NUMBA_THREADING_LAYER="omp", NUMBA_NUM_THREADS="2", **own)
     if "No threading layer could be loaded" in done.stderr:

@@ -42,7 +42,6 @@ def test_no_difference_proves_nothing() -> None:
 
 
 def test_the_threshold_is_a_good_one() -> None:
-    """As good as the best of many, on the runs that it was chosen on."""
     random = np.random.default_rng(2)
     there, not_there = random.standard_normal(3000) + 1.5, random.standard_normal(3000)
 

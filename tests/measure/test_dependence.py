@@ -19,7 +19,6 @@ Drawn = Callable[[np.random.Generator, tuple[int, int]], Floats]
 
 
 def mixed(random: np.random.Generator, shape: tuple[int, int]) -> Floats:
-    """A third of each of the others."""
     third = [draw(random, (shape[0], shape[1] // 3)) for draw in (normal, rare, skewed)]
     return np.concatenate(third, axis=1)
 
@@ -45,7 +44,6 @@ DRAWN = pytest.mark.parametrize("drawn", [normal, signs, rare, skewed, mixed])
 
 
 def alarm(one: Floats, other: Floats, error: float) -> bool:
-    """Whether the second halves measure a dependence that the first ones found, at this error rate."""
     half = len(one) // 2
     scales = scale_of(one[:half]), scale_of(other[:half])
     left, right = (scale.apply(values) for scale, values in zip(scales, (one, other), strict=True))

@@ -69,14 +69,8 @@ def test_numbers_that_are_not_finite(name: str, value: float) -> None:
 
 
 WRONG: list[tuple[Callable[[], Any], str]] = [
-    (
-        lambda: interval.mean_interval(np.nan, 1.0, 0.0, 5, error=0.1),
-        "entry (0,) of mean, sd",
-    ),
-    (
-        lambda: interval.mean_interval(1.0, np.nan, 0.0, 5, error=0.1),
-        "entry (1,) of mean, sd",
-    ),
+    (lambda: interval.mean_interval(np.nan, 1.0, 0.0, 5, error=0.1), "entry (0,) of mean, sd"),
+    (lambda: interval.mean_interval(1.0, np.nan, 0.0, 5, error=0.1), "entry (1,) of mean, sd"),
     (lambda: interval.mean_interval(1.0, -1.0, 0.0, 5, error=0.1), "sd=-1.0 must be >= 0"),
     (lambda: interval.mean_interval(1.0, 1.0, 0.0, 1, error=0.1), "trials=1 must be >= 2"),
     (lambda: interval.student_quantile(0.1, 0), "freedom=0 must be >= 1"),

@@ -1,6 +1,5 @@
 """Rows: their dictionary of columns, and each of their constructors."""
 
-import dataclasses
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sketchbench.measure.column import AXES, COLUMNS, Column
+from sketchbench.measure.column import AXES, Column
 from sketchbench.measure.row import MEDIAN, Row, exceeding
 from sketchbench.measure.summary import summarize
 
@@ -28,11 +27,6 @@ def test_a_column_is_documented(column: Column) -> None:
     assert isinstance(column.unit, str)
     assert column.kind in (str, int, float)
     assert not (column.unit and column.kind is str)
-
-
-def test_columns_are_found_by_their_names() -> None:
-    assert list(COLUMNS.values()) == list(Column)
-    assert all(COLUMNS[column.value] is column for column in Column)
 
 
 def test_axes() -> None:
@@ -70,22 +64,6 @@ def test_a_row_is_immutable() -> None:
     assert not hasattr(row, "update")
 
 
-def test_constructors_leave_the_row_as_it_is() -> None:
-    row = Row("loss", case="srht")
-    before = dict(row)
-    for made in (
-        row.mean([1.0, 2.0]),
-        row.counted(1, 2),
-        row.exceedances([1.0, 2.0], 1.0),
-        row.number(1.0),
-        row.without_number("diverged"),
-        row.replace(case="ams"),
-    ):
-        assert isinstance(made, Row)
-        assert made is not row
-        assert dict(row) == before
-
-
 @pytest.mark.parametrize("name", ["means", "Mean", "", "b "])
 def test_unknown_column(name: str) -> None:
     message = re.escape(f"column {name} is unknown; add it, with its meaning, to sketchbench.measure.column.Column")
@@ -115,10 +93,6 @@ def test_wrong_type(name: str, value: Any, kind: str) -> None:
         Row("loss", **{name: value})
 
 
-def test_an_int_will_do_for_a_float() -> None:
-    assert Row("loss", bound=1)["bound"] == 1
-
-
 @pytest.mark.parametrize("quantity", [1, 0.5, True, None])
 def test_the_quantity_is_a_text(quantity: Any) -> None:
     with pytest.raises(TypeError, match="column quantity must hold str"):
@@ -132,19 +106,12 @@ def test_the_quantity_is_a_text(quantity: Any) -> None:
 
 @given(Values)
 def test_mean(values: list[float]) -> None:
-    """What is kept of the trials, beside what the row is about; of any array."""
     row = Row("loss", case="srht", exact=1.0).mean(values)
     assert dict(row) == {"quantity": "loss", "case": "srht", "exact": 1.0, **summarize(values)}
     assert Row("loss", case="srht", exact=1.0).mean(np.array(values)) == row
 
 
-def test_mean_of_booleans() -> None:
-    row = Row("deficient").mean(np.array([True, False, False, True]))
-    assert (row["mean"], row["trials"]) == (0.5, 4)
-
-
 def test_mean_of_one() -> None:
-    """One value has no spread."""
     row = Row("loss").mean([0.5])
     assert dict(row) == {"quantity": "loss", "trials": 1, "mean": 0.5, "minimum": 0.5, "maximum": 0.5}
 
@@ -156,16 +123,8 @@ def test_counted() -> None:
 
 
 def test_exceedances() -> None:
-    """Rounding is no exceedance."""
     row = Row("error").exceedances([0.5, 1.0, 1.0 + 1e-12, 1.0 + 1e-6, 2], 1)
     assert dict(row) == {"quantity": "error", "bound": 1.0, "count": 2, "trials": 5, "maximum": 2.0}
-
-
-def test_exceedances_with_their_mean() -> None:
-    """Both can be said in one row."""
-    values = [0.5, 1.0, 2.0]
-    row = Row("error").exceedances(values, 1.0).mean(values)
-    assert dict(row) == {"quantity": "error", "bound": 1.0, "count": 1, **summarize(values)}
 
 
 @given(Values, st.floats(0, 1e6))
@@ -180,29 +139,13 @@ def test_number() -> None:
 
 def test_lost() -> None:
     row = Row("loss", case="srht").without_number("diverged", "at round 3", trials=4)
-    assert dict(row) == {
-        "quantity": "loss",
-        "case": "srht",
-        "status": "diverged",
-        "reason": "at round 3",
-        "trials": 4,
-    }
+    assert dict(row) == {"quantity": "loss", "case": "srht", "status": "diverged", "reason": "at round 3", "trials": 4}
     assert dict(Row("loss").without_number("refused")) == {"quantity": "loss", "status": "refused"}
 
 
 def test_but() -> None:
-    """Further columns, other values, and None for one that is to go; the quantity is a column like any other."""
     row = Row("loss", case="srht", round=3)
     assert row.replace(case="ams", bound=1.0) == Row("loss", case="ams", round=3, bound=1.0)
     assert row.replace(round=None) == Row("loss", case="srht")
     assert row.replace(quantity="accuracy") == Row("accuracy", case="srht", round=3)
     assert row.replace() == row
-
-
-def test_a_row_is_no_dataclass_of_its_columns() -> None:
-    """A column need not be known to the class: the dictionary is the only place to add one."""
-    assert not dataclasses.is_dataclass(Row)
-    for column in Column:
-        value: Any = {str: "text", int: 1, float: 0.5}[column.kind]
-        row = Row(value) if column is Column.QUANTITY else Row("loss", **{column.value: value})
-        assert row[column] == value

@@ -51,5 +51,4 @@ def _with_criterion(claim: Claim, criterion: str | None) -> Claim:
 
 
 def shared(family: Family, trials: int) -> dict[str, Any]:
-    """Arguments that every task of these tests takes."""
     return {"family": family, "kernels": kernels.load("numba"), "seed": 2, "trials": trials}

@@ -91,7 +91,6 @@ LEMMAS = LocalLemmas(
 
 @functools.cache
 def sound_identity() -> list[dict[str, Any]]:
-    """The rows of IDENTITY, with nothing broken."""
     return IDENTITY.run()
 
 
@@ -275,10 +274,7 @@ def test_standing_still_is_no_better() -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [
-        {"recovery": CountSketchMedian, "family": BlockSparseEmbedding(1024, 320, s=16)},
-        {"recovery": Desketch},
-    ],
+    [{"recovery": CountSketchMedian, "family": BlockSparseEmbedding(1024, 320, s=16)}, {"recovery": Desketch}],
     ids=["fewer cells", "thresholded desketching"],
 )
 def test_a_recovery_that_is_no_better(change: dict[str, Any]) -> None:
@@ -351,7 +347,6 @@ def test_bad_settings(task: Any, change: dict[str, Any], message: str) -> None:
 
 
 def test_a_diverging_algorithm_is_recorded_as_such() -> None:
-    """CountSketch with too few cells: the others go on, and no mean is made of it."""
     task = dataclasses.replace(TRAINING, table=Table(16, 6), rounds=60)
     rows = pd.DataFrame(task.run())
     losses = rows[rows["quantity"] == "loss"]

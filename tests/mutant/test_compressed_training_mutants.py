@@ -1,5 +1,4 @@
-"""Broken training from compressed gradients is rejected by the check of T12-fiht that passes the sound one; and the
-check of T13-order tells which of two is ahead."""
+"""Broken training from compressed gradients is rejected by T12-fiht; T13-order tells which of two is ahead."""
 
 import dataclasses
 import functools

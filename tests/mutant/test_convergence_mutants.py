@@ -40,7 +40,6 @@ SOUND = convergence.Convergence(
 
 
 def replaced(**change: Any) -> convergence.StepSize:
-    """The sound step with other settings."""
     return dataclasses.replace(SOUND.step, **change)
 
 
@@ -51,7 +50,6 @@ CLAIMS = {"E.1": "S8", "F.9": "S11", "G.2-printed": "S12-printed", "G.2-correcte
 
 
 def verdict(task: convergence.Convergence) -> str:
-    """The verdict of the claim about the task's theorem."""
     (theorem,) = task.theorems
     return judging.verdict(CLAIMS[theorem], task.run())
 

@@ -7,17 +7,19 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from judging import verdicts
+from judging import shared, verdict, verdicts
+from recoveries import SmallestKept
 
 from sketchbench import kernels
 from sketchbench.federated import compressed_sensing
 from sketchbench.kernels import numpy_kernels
 from sketchbench.learning.objective.sparse_gradients import SparseGradients
 from sketchbench.sketch.count_sketch import CountSketch
+from sketchbench.sketch.recovery import peers
 from sketchbench.sketch.recovery.fiht import FIHT
 from sketchbench.sketch.transform import SubsampledHadamard
-from sketchbench.task.double_blind.layer_cost import EntryMeter, LayerCost
-from sketchbench.task.error_feedback.download import Download
+from sketchbench.task.error_feedback.download import Download, EntryMeter, LayerCost
+from sketchbench.task.recovery.decoders import Decoders
 from sketchbench.task.sketches.transform_cost import TransformCost
 
 
@@ -108,7 +110,6 @@ def test_multiplications_by_hand() -> None:
 
 
 def test_multiplications_of_a_dense_sketch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sketch whose columns have s entries, as a normal one, costs s times as much."""
 
     def sketch(meter: EntryMeter, x: Any, **options: Any) -> Any:
         meter.entries += meter.operator.b * x.size
@@ -133,7 +134,6 @@ def test_times_of_a_layer(monkeypatch: pytest.MonkeyPatch, slow: bool) -> None:
 
 
 def test_the_printed_layer_is_that_of_the_library() -> None:
-    """Both compute (X S)(W S)ᵀ + bias, and its gradients."""
     task = LayerCost(CountSketch(32, 16), kernels.load("numba"), 1, 12, [10], 2)
     passes = task._passes(10)
     passes["one factor"].layer.load_state_dict(passes["plain"].layer.state_dict())
@@ -157,3 +157,38 @@ def test_sizes_that_have_no_transform(name: str) -> None:
 def test_only_a_count_sketch_has_its_entries_counted() -> None:
     with pytest.raises(TypeError, match="must be a CountSketch"):
         LayerCost(SubsampledHadamard(32, 16), kernels.load("numba"), 1, 12, [10], 2)
+
+
+# The claims about FIHT beside other decoders reject a broken FIHT, and a peer that has more applications
+
+
+SENSING = SubsampledHadamard(256, 64, signs=False)
+
+
+def decoders(recovery: Any) -> list[Any]:
+    given = {"k": 11, "noise": 0.05, "applications": [32], "penalties": [0.1]}
+    return Decoders(**shared(SENSING, 90), recovery=recovery, **given).run()
+
+
+def test_fiht_and_a_broken_one() -> None:
+    for claim in ("T18-cosamp", "T18-lasso", "T18-omp", "T18-iht"):
+        assert verdict(claim, decoders(partial(SmallestKept, stopping="paper", support="padded"))) == "fails", claim
+    assert verdict("T18-cosamp", decoders(partial(FIHT, stopping="paper", support="padded"))) == "holds"
+
+
+def test_a_peer_that_is_given_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """CoSaMP that knows the signals: the criterion must notice that it is better."""
+    wanted = {}
+
+    def oracle(phi: Any, y: Any, k: int, applications: int) -> Any:
+        return wanted[y.tobytes()]
+
+    original = Decoders._other_estimates
+
+    def stored(task: Any, phi: Any, y: Any, x: Any, budget: int) -> Any:
+        wanted.update({measured.tobytes(): signal for measured, signal in zip(y, x, strict=True)})
+        return original(task, phi, y, x, budget)
+
+    monkeypatch.setattr(Decoders, "_other_estimates", stored)
+    monkeypatch.setattr(peers, "cosamp", oracle)
+    assert verdict("T18-cosamp", decoders(FIHT)) == "fails"

@@ -49,7 +49,6 @@ def test_a_slope_that_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_estimate_from_one_broadcast_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Half of the columns span less, and layers of 9 outputs would seem to be hidden."""
     share = remark_1.unreachable_share
     monkeypatch.setattr(remark_1, "unreachable_share", lambda before, after, update: share(before, 0 * after, update))
     assert verdicts("Z13", UPDATES.run()) == {"fails", "holds"}

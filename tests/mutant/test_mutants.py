@@ -119,7 +119,6 @@ PAIRS = ["random", "equal", "spike", "roaming_spike", "flat", "two_spikes", "dis
 
 
 def verdicts(family: Family, known: Known, seed: int) -> dict[str, set[str]]:
-    """The verdicts of claims S1, S2x and S3x on a family, all comparisons of each."""
     shared: dict[str, Any] = {
         "family": family,
         "known": known,
@@ -161,7 +160,6 @@ def test_a_moment_that_is_wrong_for_two_columns_only(pairs: list[str], expected:
 @pytest.mark.statistical
 @pytest.mark.parametrize("family", [CountSketch(16, 4), AMS(16, 4), UniformSampling(16, 4)])
 def test_the_worst_pair_of_a_sound_family(family: Family) -> None:
-    """What the search finds has nearly the largest moment there is, and passes; the search is repeatable."""
     known = Known(16 if isinstance(family, UniformSampling) else 3, SOUND[type(family)].known.second_moment)
     task = Moments(**judging.shared(family, 100_000), known=known, pairs=["worst"])
     rows = task.run()

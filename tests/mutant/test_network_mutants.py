@@ -23,7 +23,6 @@ from sketchbench.task.double_blind.training import Judging, Training
 
 
 def layers(family: type[CountSketch]) -> set[str]:
-    """The verdicts of Z5."""
     return verdicts("Z5", SketchedLayersTask(**shared(family(24, 8), 3), batch=4, outputs=6).run())
 
 
@@ -65,13 +64,7 @@ SOUND = Training(
     training=FedAvgProcedure(participation=0.5, epochs=1, batch=10, local_step="sketch", precision="float32"),
     tuning=Tuning(rates=[0.1], rounds=1),
     judging=Judging(
-        points=2,
-        target=0.9,
-        stop=False,
-        allowed_loss=0.1,
-        allowed_ratio=5.6,
-        printed={},
-        allowed_factor=2.0,
+        points=2, target=0.9, stop=False, allowed_loss=0.1, allowed_ratio=5.6, printed={}, allowed_factor=2.0
     ),
     rounds=12,
     course=WHOLE,
@@ -83,7 +76,6 @@ IMPROVES = "Z16-perceptron"
 
 
 def trained(task: Training = SOUND) -> dict[str, set[str]]:
-    """The verdicts of every claim about training, as of a point of the study at which claims look."""
     rows = [{**row, "participation": 0.1} for row in task.run()]
     return {claim: verdicts(claim, rows) for claim in CLAIMS}
 
@@ -144,7 +136,6 @@ def test_an_improvement_is_seen_where_it_is() -> None:
 
 
 def test_no_improvement() -> None:
-    """The two cases in the other order, alike, and a network that stands still."""
     assert improvement("sketched", plain="high", sketched="low") == {"fails"}
     assert improvement("sketched", plain="low", sketched="low") == {"fails"}
     assert improvement("standing still", plain="low", sketched="high") == {"fails"}

@@ -46,7 +46,6 @@ SOUND = PrivacyAudit(
 
 
 def verdict(task: PrivacyAudit, claim: str = "S22") -> str:
-    """The verdict of a claim on an audit, of which it is told that its noise is all that was accounted."""
     return judging.verdict(claim, [row.replace(noise=1.0) for row in task.run()])
 
 
@@ -107,7 +106,6 @@ def test_amplification_applied_to_full_batches(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.statistical
 def test_gradients_not_clipped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A record whose gradient is three times as long as the bound."""
 
     class Longer(Canary):
         def batch_gradients(self, w: Any, shares: Any, bound: float = np.inf) -> Any:
@@ -144,7 +142,6 @@ def test_parallel_composition_over_overlapping_clients() -> None:
 
 @pytest.mark.parametrize(("constant", "expected"), [(1.0, "holds"), (0.85, "fails"), (0.5, "fails")])
 def test_less_noise_than_lemma_h_7_prints(constant: float, expected: str) -> None:
-    """The lemma is tightest at ε = 1 and small δ, where a seventh of σ is to spare."""
     sigma = constant * lemmas.gaussian_noise(1.0, 1e-12, 1.0)
     row = Row("gaussian", range="proven", reading="printed", bound=1.0)
     row = row.number(epsilon("exact", GaussianRelease(1.0, sigma), 1e-12))
@@ -164,12 +161,10 @@ LEMMAS = PrivacyLemmas(
 
 @functools.cache
 def sound_lemmas() -> list[Row]:
-    """The rows of LEMMAS, with nothing broken."""
     return LEMMAS.run()
 
 
 def about(claim: str, quantity: str, rows: list[Row]) -> str:
-    """The verdict of a claim on the rows about a lemma."""
     return judging.verdict(claim, [row for row in rows if row["quantity"] == quantity])
 
 
@@ -233,7 +228,6 @@ def test_the_placement_of_noise() -> None:
 
 @pytest.mark.statistical
 def test_the_cost_of_noise_after_a_sketch() -> None:
-    """Only of SRHT are RᵀR's eigenvalues all the same."""
     small = dataclasses.replace(PLACEMENT, trials=400)
     assert judging.verdict("S34-cost", small.run()) == "holds"
     assert judging.verdict("S34-cost", dataclasses.replace(small, family=Gaussian(16, 4)).run()) == "fails"
@@ -263,8 +257,6 @@ SHARP = dataclasses.replace(  # where Theorem E.1 is
 
 
 class Biased:
-    """Normal noise with mean 1."""
-
     def __init__(self, random: np.random.Generator) -> None:
         self.random = random
 
@@ -273,7 +265,6 @@ class Biased:
 
 
 def louder(factor: float) -> Any:
-    """What makes a private training whose noise is larger by this factor."""
     honest = PrivateSketching.__init__
 
     def init(self: Any, algorithm: Any, sampling: Any, sigma: float, bound: float) -> None:

@@ -2,7 +2,7 @@
 
 The claims are the project's T1, T2, T3 and T5, on rows of their tasks at a small size; each comparison
 keeps the level of a quick run. What a claim does not see must fail the contract
-(tests/contract/test_recovery.py) or the reference (tests/recovery/reference.py):
+(tests/contract/test_recovery.py) or the reference (tests/sketch/recovery/reference.py):
 
 | mutant | T1 | T2 | T3 | T5 | contract, reference |
 |---|---|---|---|---|---|
@@ -185,7 +185,6 @@ def test_contract(contract: Any, check: str, sensing: Sensing, sound: Any, mutan
 @pytest.mark.parametrize("mutant", [OneUnit, UnitOfTheBatch])
 @pytest.mark.parametrize(("dtype", "exponent"), [("float32", -80), ("float64", -700), ("float64", 700)])
 def test_scale(contract: Any, mutant: type[FIHT], dtype: str, exponent: int) -> None:
-    """Signals of two units in one batch."""
     family = HADAMARD(contract.D, contract.B)
     contract.check_scale(FIHT, family, kernels.load("numba"), dtype, (0, exponent))
     with pytest.raises(AssertionError), np.errstate(all="ignore"):
@@ -193,8 +192,7 @@ def test_scale(contract: Any, mutant: type[FIHT], dtype: str, exponent: int) -> 
 
 
 @pytest.mark.parametrize(
-    ("check", "mutant", "recovery"),
-    [("check_formula", UNSCALED, Desketch), ("check_recovers", IN_ORDER, FIHT)],
+    ("check", "mutant", "recovery"), [("check_formula", UNSCALED, Desketch), ("check_recovers", IN_ORDER, FIHT)]
 )
 def test_contract_of_the_sensing(contract: Any, check: str, mutant: Sensing, recovery: Any) -> None:
     checked = getattr(contract, check)
@@ -204,16 +202,7 @@ def test_contract_of_the_sensing(contract: Any, check: str, mutant: Sensing, rec
 
 
 @pytest.mark.parametrize(
-    "kind",
-    [
-        FIHT,
-        OneFewer,
-        OneMore,
-        ResidualStale,
-        SmallestKept,
-        StoppingAbsolute,
-        SupportOfBefore,
-    ],
+    "kind", [FIHT, OneFewer, OneMore, ResidualStale, SmallestKept, StoppingAbsolute, SupportOfBefore]
 )
 def test_reference(reference: Any, kind: type[FIHT]) -> None:
     """On signals of norm about 3, and about 3e-4, where the absolute rule stops too early or too late."""

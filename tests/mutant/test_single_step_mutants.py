@@ -102,7 +102,6 @@ def test_half_of_the_step_in_a_round(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @functools.cache
 def prescription() -> Prescribed:
-    """With one row; the quadratics of the study, on fewer clients."""
     return Prescribed(
         family=CountSketch(4, 1),
         known=Known(norm=norm.hashed),
@@ -142,8 +141,7 @@ def assumptions(**change: Any) -> Assumptions:
 
 
 def test_the_prescription_by_hand() -> None:
-    """1/(8(1 + α)L) = 1/32 from twice the printed threshold on, where a half of ε is left for drift: at the threshold
-    itself, √(με/2)/(2Lσ) = 1/(32√2) is less. After the rounds prescribed the bound of Theorem F.9 is ε."""
+    """1/(8(1 + α)L) = 1/32 from twice the threshold on; at it √(με/2)/(2Lσ) = 1/(32√2); then F.9 gives ε."""
     p, target = assumptions(), 1 / 256
     assert corollaries.threshold(p) == target
     assert corollaries.step(p, 2 * target) == corollaries.step(p, 16 * target) == 1 / 32

@@ -18,7 +18,7 @@ from sketchbench.report.printed.transcription import PrintedCell, PrintedError, 
 NARROW = (97.0, 100.0, 103.0)  # the next one lies in 100 ± 4.30 · 3 · √(4/3) = 100 ± 14.9
 NONE = Tolerance(0.0, 0.5, "none")
 NO_VERDICTS = pd.DataFrame(
-    columns=["claim", "role", "method", "verdict", "statistic", "low", "high", "bound", "trials"],
+    columns=["claim", "role", "method", "verdict", "statistic", "low", "high", "bound", "trials"]
 )
 
 
@@ -136,8 +136,7 @@ def single(printed: str, *others: list[float]) -> dict[Any, Any]:
 
 
 def test_a_single_trial_borrows_the_largest_spread() -> None:
-    """Of 25 trials with a coefficient of variation of 0.1, the upper limit is 0.1 √(24/12.4) = 0.139, and a draw lies
-    within exp(± 2.24 · 0.139 · √2) = exp(± 0.44) of another."""
+    """25 trials of variation 0.1: at most 0.1 √(24/12.4) = 0.139, so within exp(± 2.24 · 0.139 √2) = exp(± 0.44)."""
     unit = np.linspace(-1, 1, 25) / np.linspace(-1, 1, 25).std(ddof=1)
     steady, varied = [*(40 + unit)], [*(400 + 40 * unit)]
     row = single("100", steady, varied, [7.0])
@@ -153,8 +152,7 @@ def test_a_single_trial_borrows_the_largest_spread() -> None:
 
 
 def test_a_single_trial_of_the_same_spread_seldom_differs() -> None:
-    """Beside rows of half the spread and of the same: at most ERROR of 2,000 differ, and the probability of more than
-    140 is below 1e-4, since P(Bin(2000, 0.05) > 140) is."""
+    """Of 2,000 at most ERROR differ; the probability of more than 140, P(Bin(2000, 0.05) > 140), is below 1e-4."""
     random, differing = np.random.default_rng(5), 0
     for _ in range(2000):
         printed, own = np.exp(0.15 * random.standard_normal(2))

@@ -17,7 +17,6 @@ def training(
     batch: int = 100,
     records: int = 1000,
 ) -> Mechanism:
-    """T rounds of K steps of two clients, with this σ over the sensitivity."""
     sampling = Sampling(kind, records if kind == "full" else batch, records)
     unit = mean_step(1.0, 1.0, sampling, sampling.neighbours).mechanism.sensitivity
     step = mean_step(1.0, multiplier * unit, sampling, sampling.neighbours)

@@ -13,11 +13,9 @@ KEY = 20240607
 
 
 def stack(family: Family, operators: int, key: int = KEY) -> NDArray[np.float64]:
-    """The matrices of so many operators, (T, b, d)."""
     result: Any = family.draw(key, operators=operators, kernels="numpy").materialize()
     return np.asarray(result)
 
 
 def draws(operators: int, key: int = KEY) -> Draws:
-    """The random bits behind `stack`."""
     return Draws(key, 0, operators, backends.load("numpy"))

@@ -4,18 +4,25 @@ Words come from Philox itself, which is tested against the Random123 distributio
 names: the signs have stream 0, buckets 1, rows 2, and the entries of a dense matrix 3.
 """
 
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from drawn import KEY, draws, stack
+from drawn import KEY, stack
 from numpy.typing import NDArray
+from scipy.sparse.linalg import LinearOperator
 from scipy.special import ndtri
 
 from sketchbench.kernels.numpy_kernels import philox
 from sketchbench.sketch.ams import AMS
 from sketchbench.sketch.balanced import BalancedCountSketch
 from sketchbench.sketch.count_sketch import CountSketch
+from sketchbench.sketch.family import Family
 from sketchbench.sketch.gaussian import Gaussian
 from sketchbench.sketch.sparse import BlockSparseEmbedding
 from sketchbench.sketch.transform import SubsampledHadamard
@@ -100,9 +107,64 @@ def test_dense_entries(d: int) -> None:
         np.testing.assert_allclose(stack(AMS(d, 3), T)[t], np.array(drawn) / 3**0.5)
 
 
-def test_operators_are_numbered_from_the_first() -> None:
-    """Operator t of a key is the same, however many are drawn before it or with it."""
-    whole = stack(CountSketch(9, 5), 5)
-    later: Any = CountSketch(9, 5).draw(KEY, operators=2, first=3, kernels="numpy").materialize()
-    np.testing.assert_array_equal(later, whole[3:])
-    assert draws(2).words(SIGNS, 5).tolist() == [[word(i, t, SIGNS) for i in range(5)] for t in range(2)]
+# What drawing and applying a sketch of a long vector takes beside the vector
+
+
+RESIDENT = Path(__file__).parents[1] / "benchmark" / "resident.py"
+D = 7_750_000  # padded by as much as a language model's gradient of 124 million, to a power of two
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize(("family", "limit"), [("SubsampledHadamard", 2.0), ("CountSketch", 2.0)])
+def test_memory_beside_the_input(family: str, limit: float) -> None:
+    command = [sys.executable, RESIDENT, "numba", family, str(D), str(D // 16)]
+    returned = os.environ | {"MALLOC_MMAP_THRESHOLD_": "131072"}  # what is freed is at once no longer resident
+    done = subprocess.run(command, env=returned, capture_output=True, text=True, check=True)
+    peak = json.loads(done.stdout)["peak_copies"]
+    assert 1 < peak < limit
+
+
+# A sketch as SciPy's linear operator, column by column, on the reference kernels
+
+
+WIDTH, B = 9, 4
+EVERY = pytest.mark.parametrize("family", [CountSketch(WIDTH, B), Gaussian(WIDTH, B), Gaussian(B, WIDTH)], ids=str)
+
+
+def drawn(family: Family, dtype: type = np.float64) -> tuple[LinearOperator, np.ndarray]:
+    sketch = family.draw(KEY, kernels="numpy")
+    matrix = np.array([sketch.sketch(e) for e in np.eye(family.d)]).T
+    return sketch.as_linear_operator(dtype), matrix
+
+
+@EVERY
+def test_what_scipy_calls(family: Family) -> None:
+    """The functions that the operator was given, without the reshaping that SciPy does around them."""
+    operator, matrix = drawn(family)
+    x, y = np.arange(1.0, family.d + 1), np.arange(1.0, family.b + 1)
+    for column in (x, x[:, None]):
+        result = operator._matvec(column)
+        assert result.shape == (family.b,)
+        np.testing.assert_allclose(result, matrix @ x)
+    for column in (y, y[:, None]):
+        result = operator._rmatvec(column)
+        assert result.shape == (family.d,)
+        np.testing.assert_allclose(result, matrix.T @ y)
+
+
+@EVERY
+def test_many_columns(family: Family) -> None:
+    operator, matrix = drawn(family)
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((3, family.d)).T, rng.standard_normal((3, family.b)).T
+    np.testing.assert_allclose(operator.matmat(x), matrix @ x)
+    np.testing.assert_allclose(operator.rmatmat(y), matrix.T @ y)
+    np.testing.assert_allclose(operator.T.matvec(y[:, 0]), matrix.T @ y[:, 0])
+
+
+def test_of_another_precision() -> None:
+    operator, matrix = drawn(CountSketch(WIDTH, B), np.float32)
+    assert operator.dtype == np.float32
+    result = operator.matvec(np.ones(WIDTH))
+    assert result.dtype == np.float32
+    np.testing.assert_allclose(result, matrix.sum(axis=1))

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from scipy.stats import kstest
 
 from sketchbench.sketch import AMS, Gaussian, Sketch
-from sketchbench.sketch import dense as module
 
 ERROR = 1e-6
 
@@ -36,20 +35,6 @@ def test_neighbours_are_independent() -> None:
     assert normal((R[:, :, ::2] + R[:, :, 1::2]) / np.sqrt(2), 10)
     assert normal((R[::2] + R[1::2]) / np.sqrt(2), 10)
     assert not normal((R[::2] + R[::2]) / np.sqrt(2), 10)
-
-
-@pytest.mark.parametrize("family", [Gaussian(50, 7), AMS(50, 7), AMS(50, 7, "polynomial")])
-@pytest.mark.parametrize("workspace", [1, 50, 333, 1050])
-def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch, family: Gaussian | AMS, workspace: int) -> None:
-    """Rows generated one by one, in uneven blocks or at once are the same matrix."""
-    whole = stack(family, 3)
-    monkeypatch.setattr(module, "WORKSPACE", workspace)
-    sketch = family.draw(KEY, operators=3, kernels="numpy")
-    np.testing.assert_array_equal(sketch.materialize(), whole)
-    x = np.random.default_rng(0).standard_normal((3, 2, 50))
-    np.testing.assert_allclose(sketch.sketch(x), x @ whole.swapaxes(1, 2), rtol=1e-12, atol=1e-12)
-    y = np.random.default_rng(1).standard_normal((1, 2, 7))
-    np.testing.assert_allclose(sketch.desketch(y), y @ whole, rtol=1e-12, atol=1e-12)
 
 
 def peak(sketch: Sketch, x: NDArray[np.float64]) -> float:

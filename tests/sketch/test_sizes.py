@@ -5,11 +5,11 @@ Small sizes that a family refuses are in tests/refusal/calls.py.
 
 import dataclasses
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from configs import NAMES, family
 from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,9 +27,6 @@ from sketchbench.sketch import (
     UniformSampling,
     sizes,
 )
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "contract"))
-from configs import NAMES, family
 
 HUGE = [(2**40, 2**40), (2**40, 2**20), (2**40, 4), (12, 2**40), (2**33, 2**32), (2**31 + 1, 2**31 + 1)]
 

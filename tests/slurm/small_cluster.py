@@ -37,8 +37,6 @@ _SPEC.loader.exec_module(projects)
 
 @dataclass(frozen=True)
 class Cluster:
-    """SLURM's commands, of the cluster that this test started."""
-
     folder: Path
 
     def __call__(self, command: str, *arguments: str) -> str:
@@ -93,8 +91,7 @@ def modules(project: projects.Project) -> str:
 
 @functools.cache
 def plugin() -> Path:
-    """A folder with a copy of the plugin that asks SLURM about every second. The plugin itself waits ten seconds longer
-    each time, which are most of the minutes that these tests would take."""
+    """A copy of the plugin that asks SLURM each second, and does not wait ten seconds longer each time."""
     assert PLUGIN is not None
     assert PLUGIN.origin is not None
     place = Path(tempfile.mkdtemp(prefix="slurm-plugin"))
@@ -135,8 +132,7 @@ def outcome(project: projects.Project) -> dict[str, object]:
 
 
 def differences(project: projects.Project, timed: bool = False) -> set[str]:
-    """The reports and records to which a local run from nothing does not come, byte for byte; but for measured times,
-    where some are `timed`."""
+    """The reports and records that a local run does not make byte for byte; where some are `timed`, but for times."""
     found = outcome(project)
     assert any(name.endswith(".parquet") for name in found)
     assert "claims.csv" in found

@@ -11,8 +11,7 @@ PAGES = ("claims.md", "seals.jsonl")  # that count or name the verdicts on times
 
 
 def without(outcome: Mapping[str, Any]) -> dict[str, Any]:
-    """The content of reports and records without measured times: by path, the bytes of a report, the rows and the
-    signature of a record. Tables, verdicts and figures have no times."""
+    """Reports' bytes and records' rows and signatures by path, without measured times."""
     kept = {name: content for name, content in outcome.items() if not name.startswith((*APART, *PAGES))}
     return {name: _record(content) if isinstance(content, tuple) else content for name, content in kept.items()}
 

@@ -17,8 +17,6 @@ from sketchbench.theory import norm, second_moment
 
 @dataclass(frozen=True)
 class Case:
-    """An enumerated family, the two formulas for it, and its embedding constant (None: d)."""
-
     enumerate: Callable[[], Distribution]
     second_moment: Callable[..., Any]
     norm: Callable[..., Any]
@@ -92,7 +90,6 @@ CASES = {
 
 
 def pairs(d: int) -> dict[str, tuple[Matrix, Matrix]]:
-    """Pairs of vectors that bring out one term of a moment each."""
     rng = np.random.default_rng(d)
     spike, flat, half = np.eye(d)[0], np.ones(d), np.arange(d) % 2
     g, h = rng.standard_normal((2, d))

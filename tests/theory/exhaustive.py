@@ -30,11 +30,9 @@ class Distribution:
         return self.matrices.shape[1]
 
     def errors(self, g: Matrix, h: Matrix) -> Matrix:
-        """g'R'Rh - g'h of every operator."""
         return np.asarray(((self.matrices @ g) * (self.matrices @ h)).sum(axis=1) - g @ h)
 
     def mean(self) -> Matrix:
-        """E[R'R]."""
         return np.einsum("m,mbi,mbj->ij", self.weights, self.matrices, self.matrices)
 
     def second_moment(self, g: Matrix, h: Matrix) -> float:

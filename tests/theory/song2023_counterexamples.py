@@ -83,10 +83,7 @@ def lemma_d_20() -> Numbers:
 
 
 def lemma_d_22() -> Numbers:
-    """A cubic polynomial over 2s = 256 elements has four coefficients; three of them are 0 with probability 256⁻³.
-
-    Its values at four places are independent, so that a bit of them gives 4-wise independent signs.
-    """
+    """A cubic over 2s = 256 elements has three zero coefficients with probability 256⁻³; 4 values are independent."""
     rows, c = 128, 2.0
     delta = rows**-4.0
     assert c * np.sqrt(np.log(2 / delta) / rows) < 1  # the product of two columns whose signs are all the same
@@ -110,7 +107,6 @@ def theorem_g_2() -> Numbers:
 
 
 def algorithm_1() -> Numbers:
-    """Of all pairs of signs."""
     eta = 0.25
     left = [(1 - eta * before * now) ** 2 for before in (-1, 1) for now in (-1, 1)]
     return 1 - eta, float(np.mean(left))

@@ -85,8 +85,7 @@ CHANNEL = Channel()
 
 
 def mean_square(rounds: int, constant: float) -> float:
-    """The mean over the rounds of E a², for a ← (1 - η)a - η noise from 0, of noise ± 1 with this mean, and
-    η = 1/√rounds."""
+    """The mean over rounds of E a², for a ← (1 - η)a - η noise from 0, noise ± 1 with this mean, η = 1/√rounds."""
     eta, mean, square, total = rounds**-0.5, 0.0, 0.0, 0.0
     for _ in range(rounds):
         total += square

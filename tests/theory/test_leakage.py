@@ -31,8 +31,7 @@ def test_an_empty_bucket_by_inclusion_and_exclusion(d: int, b: int) -> None:
 
 
 def test_the_spectrum_of_gaussian_by_singular_values() -> None:
-    """Gordon's bounds are the limits for large matrices: 3 and 1 at d = 400, b = 100, and the means over 20 draws lie
-    between them, at most 0.1 away."""
+    """Gordon's bounds are limits: 3 and 1 at d = 400, b = 100; means over 20 draws lie between, 0.1 away at most."""
     spectrum = leakage.gaussian_spectrum(d=400, b=100)
     draws = np.random.default_rng(0).standard_normal((20, 100, 400)) / 10
     values = np.linalg.svd(draws, compute_uv=False)
@@ -97,8 +96,7 @@ def test_theorem_7_5_on_an_affine_gradient(theta_1: float, ratio: float) -> None
 
 
 def test_the_step_and_the_rate_are_those_of_the_descent_inequality() -> None:
-    """Semi-smoothness along -η∇L with θ₁²L <= ‖∇L‖² <= θ₂²L: L(x_{t+1})/L(x_t) <= 1 - η(θ₁² - aθ₂) + η²bθ₂². At the
-    largest step of Theorem 7.5 that is 1 - γ; a larger step does not keep to its γ, and the best step is this one."""
+    """L(x')/L(x) <= 1 - η(θ₁² - aθ₂) + η²bθ₂²: at Theorem 7.5's largest step 1 - γ, and best there."""
     low, high, a, b = (np.array([value]) for value in (3.0, 4.0, 0.5, 0.1))
 
     def left(step: np.ndarray) -> np.ndarray:

@@ -52,15 +52,11 @@ def test_the_noise_is_enough_by_the_exact_account(epsilon: float) -> None:
 
 
 def delta_of_randomised_responses(epsilon: float, each: float, times: int) -> float:
-    """The smallest δ for which `times` answers, each true with odds e^`each` to 1, are (ε, δ)-private: the sum over the
-    numbers of true answers of P - e^ε Q, where it is positive (Kairouz, Oh and Viswanath 2015)."""
+    """The least δ of `times` answers, each true with odds e^`each`: Σ max(P - e^ε Q, 0) (Kairouz et al. 2015)."""
     truth = 1 / (1 + math.exp(-each))
     return sum(
         math.comb(times, k)
-        * max(
-            0.0,
-            truth**k * (1 - truth) ** (times - k) - math.exp(epsilon) * truth ** (times - k) * (1 - truth) ** k,
-        )
+        * max(0.0, truth**k * (1 - truth) ** (times - k) - math.exp(epsilon) * truth ** (times - k) * (1 - truth) ** k)
         for k in range(times + 1)
     )
 
@@ -112,16 +108,6 @@ def test_conditions(call, message: str) -> None:  # type: ignore[no-untyped-def]
         (lambda: gaussian_noise(1.0, 1.0, 1.0), "delta=1.0 must satisfy 0 < delta < 1"),
         (lambda: gaussian_epsilon(0.0, 1e-5, 1.0), "sigma=0.0 must satisfy"),
         (lambda: advanced_composition(Guarantee(0.5, 0), 2, 1.0), "slack=1.0 must satisfy"),
-    ],
-)
-def test_bad_values(call, message: str) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(ValueError, match=message):
-        call()
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
         (lambda: advanced_composition(GOOD, -1, 1e-5), "times=-1 must be >= 1"),
         (lambda: classical_composition(GOOD._replace(delta=math.nan), 3, 1e-5), "each has .* delta=nan"),
         (lambda: sampling_with_replacement(GOOD._replace(epsilon=-0.1), 1, 10), "each has epsilon=-0.1"),

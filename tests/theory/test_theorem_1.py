@@ -1,8 +1,16 @@
 """tang2021 Theorem 1, by hand."""
 
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import exhaustive
+import numpy as np
 import pytest
 
+from sketchbench.theory import second_moment, weight_sketch
 from sketchbench.theory.compressed_sensing import SensingSetting, sparsity_limit
+from sketchbench.theory.double_blind import dropout_penalty, penalty
 
 
 def setting(**change: float) -> SensingSetting:
@@ -52,7 +60,6 @@ def test_lemma_4() -> None:
 
 
 def fewest_rounds(gamma: float) -> int:
-    """By trying all."""
     for rounds in range(1, 10_000):
         try:
             setting(gamma=gamma, rounds=rounds)
@@ -63,16 +70,10 @@ def fewest_rounds(gamma: float) -> int:
 
 
 def test_the_fewest_rounds() -> None:
-    """The proof's 1/6 + u/2 + 3 c u² <= 1/4 for u = 1/√T, solved for T. At γ = 1/2, c = 3: u <= (√3.25 - 1/2)/18, so
-    T >= 190.9; at γ = 1/4, c = 5/9: u <= (√(1/4 + 5/9) - 1/2)/(10/3), so T >= 70.4; at c = 0, T >= 36."""
+    """1/6 + u/2 + 3 c u² <= 1/4 for u = 1/√T: T >= 190.9 at γ = 1/2, c = 3; 70.4 at 1/4, 5/9; 36 at c = 0."""
     assert fewest_rounds(0.5) == 191
     assert fewest_rounds(0.25) == 71
     assert fewest_rounds(1e-9) == 37
-
-
-def test_without_noise_and_compression_it_is_that_of_gradient_descent() -> None:
-    quiet = setting(noise_energy=0.0, channel_energy=0.0, gamma=1e-9)
-    assert quiet.average_excess == pytest.approx(2 * 5 / 20)
 
 
 def test_the_condition() -> None:
@@ -86,3 +87,118 @@ def test_bad_settings() -> None:
         setting(gamma=1.0)
     with pytest.raises(ValueError, match=r"rounds=100 are too few for Theorem 1 with gamma=0\.5"):
         setting(rounds=100)
+
+
+# Errors of sketched weights against every CountSketch of 3 columns and 2 buckets
+
+
+D, SIZE = 3, 2
+SKETCHES = exhaustive.count_sketch(D, SIZE)
+PROJECTIONS = np.einsum("mbi,mbj->mij", SKETCHES.matrices, SKETCHES.matrices)  # S S' of each
+
+
+def weights() -> list[np.ndarray]:
+    rng = np.random.default_rng(7)
+    return [rng.standard_normal((n, D)) for n in (2, 2, 4)]
+
+
+def test_product() -> None:
+    a, _, b = weights()
+    errors = ((a @ PROJECTIONS @ b.T - a @ b.T) ** 2).sum(axis=(1, 2))
+    assert weight_sketch.product_error(a, b, size=SIZE) == pytest.approx(errors.mean(), rel=1e-12)
+
+
+def test_product_equals_the_printed_sum() -> None:
+    """zhang2021 Lemma 5, term by term."""
+    a, _, b = weights()
+    total = sum(
+        a[i, k] ** 2 * b[j, m] ** 2 + a[i, k] * b[j, k] * a[i, m] * b[j, m]
+        for i in range(len(a))
+        for j in range(len(b))
+        for k in range(D)
+        for m in range(D)
+        if k != m
+    )
+    assert weight_sketch.product_error(a, b, size=5) == pytest.approx(total / 5, rel=1e-12)
+
+
+def test_update() -> None:
+    """Old and new weights sketched apart: every pair of sketches."""
+    old, new, v = weights()
+    sketched_old, sketched_new = (w @ PROJECTIONS for w in (old, new))
+    change = sketched_old[:, None] - sketched_new[None] - (old - new)
+    assert weight_sketch.update_error(old, new, v, size=SIZE) == pytest.approx(
+        ((change @ v.T) ** 2).sum(axis=(2, 3)).mean(), rel=1e-12
+    )
+    assert weight_sketch.update_error_plain(old, new, size=SIZE) == pytest.approx(
+        (change**2).sum(axis=(2, 3)).mean(), rel=1e-12
+    )
+
+
+BALANCED = exhaustive.balanced(4, 2)
+GAUSSIAN = exhaustive.gaussian(3, 2)
+
+
+@pytest.mark.parametrize(
+    ("distribution", "moment"),
+    [(SKETCHES, second_moment.hashed), (BALANCED, second_moment.balanced), (GAUSSIAN, second_moment.gaussian)],
+    ids=["count_sketch", "balanced", "gaussian"],
+)
+def test_product_variance(distribution: exhaustive.Distribution, moment: Callable[..., Any]) -> None:
+    rng = np.random.default_rng(3)
+    a, b = rng.standard_normal((2, distribution.d)), rng.standard_normal((4, distribution.d))
+    projections = np.einsum("mbi,mbj->mij", distribution.matrices, distribution.matrices)
+    errors = ((a @ projections @ b.T - a @ b.T) ** 2).sum(axis=(1, 2))
+    formula = weight_sketch.product_variance(a, b, moment, size=distribution.b)
+    assert formula == pytest.approx(distribution.weights @ errors, rel=1e-12)
+
+
+def test_the_listing_of_the_appendix() -> None:
+    """Two columns to a bucket: the plain error is (q - 1) = 1 times the squared weights, not (d - 1)/s = 3/2 times."""
+    old, new = np.random.default_rng(4).standard_normal((2, 3, 4))
+    whole = (old**2).sum() + (new**2).sum()
+    exact = sum(weight_sketch.product_variance(w, np.eye(4), second_moment.balanced, size=2) for w in (old, new))
+    assert exact == pytest.approx(whole)
+    assert weight_sketch.update_error_plain(old, new, size=2) == pytest.approx(1.5 * whole)
+
+
+# The penalties of sketching and of dropout, against all sketches and all masks of a tiny model
+
+
+RANDOM = np.random.default_rng(3)
+FEATURES, WEIGHTS, LABELS = RANDOM.standard_normal((5, 4)), RANDOM.standard_normal(4), RANDOM.standard_normal(5)
+
+
+def loss(outputs: np.ndarray) -> float:
+    return float(((outputs - LABELS) ** 2).mean() / 2)
+
+
+def expected(sketches: exhaustive.Distribution, d: int) -> float:
+    x, w = FEATURES[:, :d], WEIGHTS[:d]
+    losses = [loss(x @ (R.T @ (R @ w))) for R in sketches.matrices]
+    return float(sketches.weights @ np.array(losses)) - loss(x @ w)
+
+
+@pytest.mark.parametrize(
+    ("moment", "sketches"),
+    [
+        (second_moment.hashed, exhaustive.count_sketch(3, 2)),
+        (second_moment.balanced, exhaustive.balanced(4, 2)),
+        (second_moment.uniform_sampling, exhaustive.uniform_sampling(4, 2)),
+        (second_moment.gaussian, exhaustive.gaussian(3, 2)),
+    ],
+    ids=["count_sketch", "balanced", "uniform_sampling", "gaussian"],
+)
+def test_what_a_sketch_adds(moment: second_moment.Vector, sketches: exhaustive.Distribution) -> None:
+    d = sketches.d
+    found = penalty(FEATURES[:, :d], WEIGHTS[:d], moment, size=sketches.b)
+    assert found == pytest.approx(expected(sketches, d), rel=1e-9)
+
+
+@pytest.mark.parametrize("kept", [0.25, 0.8])
+def test_what_dropout_adds(kept: float) -> None:
+    total = 0.0
+    for mask in itertools.product((0, 1), repeat=4):
+        probability = np.prod([kept if bit else 1 - kept for bit in mask])
+        total += probability * loss(FEATURES * mask / kept @ WEIGHTS)
+    assert dropout_penalty(FEATURES, WEIGHTS, kept=kept) == pytest.approx(total - loss(FEATURES @ WEIGHTS), rel=1e-9)

@@ -189,10 +189,7 @@ CALLS: dict[str, Call] = {
         )
         for column in semi_smooth.COLUMNS.values()
     },
-    "semi_smooth.fact_c_4": (
-        semi_smooth.fact_c_4,
-        {"case": among("square", "cube"), "x": array(V), "y": array(V + 1)},
-    ),
+    "semi_smooth.fact_c_4": (semi_smooth.fact_c_4, {"case": among("square", "cube"), "x": array(V), "y": array(V + 1)}),
     "semi_smooth.fact_c_5": (semi_smooth.fact_c_5, {"case": among("cosh", "cube"), "x": NUMBERS}),
     "semi_smooth.allowed_by_lemma_i_9": (semi_smooth.allowed_by_lemma_i_9, {"x": array(V), "y": array(V)}),
     "weight_sketch.product_error": (weight_sketch.product_error, {"a": ROWS, "b": ROWS, "size": count(2)}),
@@ -200,10 +197,7 @@ CALLS: dict[str, Call] = {
         weight_sketch.product_variance,
         {"a": ROWS, "b": ROWS, "second_moment": fixed(second_moment.gaussian), "size": count(2)},
     ),
-    "weight_sketch.update_error": (
-        weight_sketch.update_error,
-        {"old": ROWS, "new": ROWS, "v": ROWS, "size": count(2)},
-    ),
+    "weight_sketch.update_error": (weight_sketch.update_error, {"old": ROWS, "new": ROWS, "v": ROWS, "size": count(2)}),
     "weight_sketch.update_error_plain": (
         weight_sketch.update_error_plain,
         {"old": ROWS, "new": ROWS, "size": count(2)},
@@ -234,14 +228,7 @@ CALLS: dict[str, Call] = {
             (tail, ("dense", "count_sketch", "count_sketch_chebyshev", "sparse", "uniform_sampling")),
             (
                 inner_product,
-                (
-                    "printed",
-                    "printed_sparse",
-                    "derived_gaussian",
-                    "derived_hadamard",
-                    "derived_ams",
-                    "derived_sparse",
-                ),
+                ("printed", "printed_sparse", "derived_gaussian", "derived_hadamard", "derived_ams", "derived_sparse"),
             ),
         )
         for name, more in (

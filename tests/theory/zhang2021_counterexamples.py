@@ -63,8 +63,7 @@ def theorem_2() -> Numbers:
 
 
 def dropout() -> Numbers:
-    """The prediction is a sum over the features that are kept, each twice as large. One draw of two is the same with
-    replacement and without."""
+    """A sum over the kept features, each twice as large; one draw of two is the same with replacement."""
     kept = np.array(list(itertools.product((0, 1), repeat=2)))
     alone = np.eye(2)
     return float(np.var(2 * kept.sum(axis=1))), float(np.var(2 * alone.sum(axis=1)))
