@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from judging import verdict
-from sketchbench.task.convergence.convergence.communication import Communication
-from sketchbench.task.convergence.convergence.consensus import Consensus
-from sketchbench.task.convergence.convergence.local_lemmas import LocalLemmas
+from sketchbench.task.convergence.communication import Communication
+from sketchbench.task.convergence.consensus import Consensus
+from sketchbench.task.convergence.local_lemmas import LocalLemmas
 
 from sketchbench.base.kept import Kept
 from sketchbench.federated import compressed_sensing, iterative_sketching, theorems

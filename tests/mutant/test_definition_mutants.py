@@ -2,7 +2,7 @@
 
 import pytest
 from judging import shared, verdict, verdicts
-from sketchbench.task.inversion.inversion.semi_smoothness import SemiSmoothness
+from sketchbench.task.inversion.semi_smoothness import SemiSmoothness
 
 from sketchbench.sketch import CountSketch, Identity
 from sketchbench.task.double_blind import remark_1

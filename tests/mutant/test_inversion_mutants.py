@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import torch
 from judging import shared, verdicts
-from sketchbench.task.inversion.inversion.private_inversion import PrivateInversion
-from sketchbench.task.inversion.inversion.sketched_inversion import SketchedInversion
+from sketchbench.task.inversion.private_inversion import PrivateInversion
+from sketchbench.task.inversion.sketched_inversion import SketchedInversion
 
 from sketchbench.attack import double_blind, sketched_gradient
 from sketchbench.attack.inversion import LBFGS

@@ -7,9 +7,9 @@ from typing import Any
 import judging
 import numpy as np
 import pytest
-from sketchbench.task.convergence.convergence.descent import Descent
-from sketchbench.task.convergence.convergence.one_round import OneRound
-from sketchbench.task.convergence.convergence.prescribed import Prescribed
+from sketchbench.task.convergence.descent import Descent
+from sketchbench.task.convergence.one_round import OneRound
+from sketchbench.task.convergence.prescribed import Prescribed
 
 from sketchbench.federated import iterative_sketching
 from sketchbench.federated.sampled import SampledEstimates

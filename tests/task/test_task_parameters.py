@@ -5,7 +5,7 @@ from dataclasses import fields
 from typing import Any
 
 import pytest
-from sketchbench.task.convergence.convergence.consensus import Consensus
+from sketchbench.task.convergence.consensus import Consensus
 
 from sketchbench.kernels import load
 from sketchbench.sketch.count_sketch import CountSketch

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from selecting import select
-from sketchbench.task.inversion.inversion.double_blind_client import DoubleBlindClient, Sketching, Variant
+from sketchbench.task.inversion.double_blind_client import DoubleBlindClient, Sketching, Variant
 
 from sketchbench import kernels
 from sketchbench.attack.stacked_inversion import StackedAttacks

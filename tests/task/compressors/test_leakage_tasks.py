@@ -5,7 +5,7 @@ import functools
 from typing import Any
 
 import pytest
-from sketchbench.task.inversion.inversion.attack_convergence import AttackConvergence
+from sketchbench.task.inversion.attack_convergence import AttackConvergence
 
 from sketchbench.kernels import load
 from sketchbench.measure.row import Row

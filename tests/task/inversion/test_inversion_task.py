@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 from selecting import select
-from sketchbench.task.inversion.inversion.private_inversion import PrivateInversion
-from sketchbench.task.inversion.inversion.sketched_inversion import SketchedInversion
+from sketchbench.task.inversion.private_inversion import PrivateInversion
+from sketchbench.task.inversion.sketched_inversion import SketchedInversion
 
 from sketchbench import kernels
 from sketchbench.attack import double_blind, sketched_gradient

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from sketchbench.task.inversion.inversion.property_inference import PropertyInference
+from sketchbench.task.inversion.property_inference import PropertyInference
 
 from sketchbench.attack.property import RandomForest
 from sketchbench.attack.property_batches import PropertyBatches
