@@ -22,7 +22,7 @@ from whole_plan import whole_plan
 
 from sketchbench.command.main import main
 from sketchbench.report import seal
-from sketchbench.report.figure import drawing, foot, frontier, saving, sparse_gradients, style
+from sketchbench.report.figure import drawing, foot, frontier, losses, saving, style
 from sketchbench.report.figure.catalogue import read_catalogue
 from sketchbench.report.figure.theme import theme
 from sketchbench.run.config.chapters import named
@@ -269,8 +269,8 @@ def test_every_colour_of_the_palettes() -> None:
 
 
 def test_shades_begin_where_they_stand_out() -> None:
-    shades = mpl.colormaps[sparse_gradients.SHADES]
-    assert min(contrast(shades(place)[:3]) for place in np.linspace(sparse_gradients.LIGHTEST, 1, 50)) >= LEAST
+    shades = mpl.colormaps[losses.SHADES]
+    assert min(contrast(shades(place)[:3]) for place in np.linspace(losses.LIGHTEST, 1, 50)) >= LEAST
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)

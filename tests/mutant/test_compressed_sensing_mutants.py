@@ -9,9 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from judging import verdict
-from sketchbench.task.convergence.communication import Communication
-from sketchbench.task.convergence.consensus import Consensus
-from sketchbench.task.convergence.local_lemmas import LocalLemmas
 
 from sketchbench.base.kept import Kept
 from sketchbench.federated import compressed_sensing, iterative_sketching, theorems
@@ -22,6 +19,9 @@ from sketchbench.learning.objective.sparse_gradients import SparseGradients
 from sketchbench.sketch import BlockSparseEmbedding, CountSketch, SubsampledHadamard
 from sketchbench.sketch.recovery import FIHT, CountSketchMedian, Desketch
 from sketchbench.sketch.recovery.control import Nothing
+from sketchbench.task.convergence.communication import Communication
+from sketchbench.task.convergence.consensus import Consensus
+from sketchbench.task.convergence.local_lemmas import LocalLemmas
 from sketchbench.task.error_feedback.compressed_sensing import CompressedSensingTask, ShownRound
 from sketchbench.task.error_feedback.feedback_bound import FeedbackBound
 from sketchbench.task.error_feedback.feedback_identity import FeedbackIdentity

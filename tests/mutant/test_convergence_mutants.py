@@ -18,7 +18,7 @@ from sketchbench.learning.objective.quadratic import Quadratic
 from sketchbench.learning.objective.saturating import Saturating
 from sketchbench.sketch import CountSketch, Gaussian
 from sketchbench.sketch.control import QuarterCountSketch
-from sketchbench.task.convergence.convergence import convergence
+from sketchbench.task.convergence import convergence
 from sketchbench.theory import norm
 from sketchbench.theory.convergence import THEOREMS
 from sketchbench.theory.known import Known

@@ -18,7 +18,8 @@ from sketchbench.sketch.count_sketch import CountSketch
 from sketchbench.sketch.recovery import peers
 from sketchbench.sketch.recovery.fiht import FIHT
 from sketchbench.sketch.transform import SubsampledHadamard
-from sketchbench.task.error_feedback.download import Download, EntryMeter, LayerCost
+from sketchbench.task.double_blind.layer_cost import EntryMeter, LayerCost
+from sketchbench.task.error_feedback.download import Download
 from sketchbench.task.recovery.decoders import Decoders
 from sketchbench.task.sketches.transform_cost import TransformCost
 

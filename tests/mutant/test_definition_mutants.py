@@ -2,12 +2,12 @@
 
 import pytest
 from judging import shared, verdict, verdicts
-from sketchbench.task.inversion.semi_smoothness import SemiSmoothness
 
 from sketchbench.sketch import CountSketch, Identity
 from sketchbench.task.double_blind import remark_1
 from sketchbench.task.double_blind.remark_1 import RemarkOne
-from sketchbench.task.inversion.inversion import semi_smoothness
+from sketchbench.task.inversion import semi_smoothness
+from sketchbench.task.inversion.semi_smoothness import SemiSmoothness
 from sketchbench.theory import semi_smooth
 
 PAIRS = SemiSmoothness(**shared(Identity(1, 1), 40), pairs=500)

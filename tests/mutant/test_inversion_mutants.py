@@ -12,8 +12,6 @@ from typing import Any
 import pytest
 import torch
 from judging import shared, verdicts
-from sketchbench.task.inversion.private_inversion import PrivateInversion
-from sketchbench.task.inversion.sketched_inversion import SketchedInversion
 
 from sketchbench.attack import double_blind, sketched_gradient
 from sketchbench.attack.inversion import LBFGS
@@ -26,6 +24,8 @@ from sketchbench.learning.dataset import digits
 from sketchbench.learning.model.networks import sigmoid_cnn
 from sketchbench.sketch import CountSketch, Identity
 from sketchbench.task.inversion.inversion import Assessment, Case, ImageInversion
+from sketchbench.task.inversion.private_inversion import PrivateInversion
+from sketchbench.task.inversion.sketched_inversion import SketchedInversion
 from sketchbench.task.repeated import Values
 
 TRIALS = 24  # as in conf/study

@@ -25,8 +25,9 @@ from sketchbench.sketch import (
 )
 from sketchbench.sketch.control import EqualSigns, QuarterAMS, QuarterCountSketch, QuarterSampling, TiedBlocks
 from sketchbench.sketch.recovery import FIHT, CountSketchMedian
-from sketchbench.task.double_blind.weight_sketch import Reconstruction, WeightSketch
-from sketchbench.task.recovery.reconstruction import CompressedSensingTask
+from sketchbench.task.double_blind.weight_sketch import WeightSketch
+from sketchbench.task.error_feedback.compressed_sensing import CompressedSensingTask
+from sketchbench.task.recovery.reconstruction import Reconstruction
 from sketchbench.task.sketches.inner_products import InnerProducts
 from sketchbench.task.sketches.moments import Moments
 from sketchbench.task.sketches.tails import Tails

@@ -7,9 +7,6 @@ from typing import Any
 import judging
 import numpy as np
 import pytest
-from sketchbench.task.convergence.descent import Descent
-from sketchbench.task.convergence.one_round import OneRound
-from sketchbench.task.convergence.prescribed import Prescribed
 
 from sketchbench.federated import iterative_sketching
 from sketchbench.federated.sampled import SampledEstimates
@@ -19,6 +16,9 @@ from sketchbench.learning.objective.quadratic import Quadratic
 from sketchbench.learning.objective.saturating import Saturating
 from sketchbench.sketch.control import Zero
 from sketchbench.sketch.count_sketch import CountSketch
+from sketchbench.task.convergence.descent import Descent
+from sketchbench.task.convergence.one_round import OneRound
+from sketchbench.task.convergence.prescribed import Prescribed
 from sketchbench.theory import corollaries, descent, norm
 from sketchbench.theory.convergence import THEOREMS, Assumptions
 from sketchbench.theory.known import Known

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 
 from sketchbench.measure.column import Column
 from sketchbench.measure.row import Row
-from sketchbench.report.figure import catalogue, printed
+from sketchbench.report.figure import catalogue, rounds
 from sketchbench.report.printed.transcription import FOLDER, PrintedError, read_printed
 from sketchbench.run.config.chapters import named
 from sketchbench.run.config.schema import SchemaError
@@ -161,7 +161,7 @@ def open_markers(axes: Axes) -> list[float]:
 
 @pytest.mark.parametrize(("plain", "sketched", "joined"), [(96, 322, 0), (40, 322, 1), (40, 140, 2)])
 def test_what_differs_is_joined(plain: float, sketched: float, joined: int) -> None:
-    mlp, cnn = printed.draw(tables(plain, sketched), cells="zhang2021-table-1").axes
+    mlp, cnn = rounds.plot_printed(tables(plain, sketched), cells="zhang2021-table-1").axes
     assert open_markers(mlp) == [82, 83, 84, 96, 222, 287, 298, 308, 322, 572]
     assert open_markers(cnn) == [31, 91, 97, 170, 174, 176, 189, 309, 462, 636]
     dotted = [line for line in mlp.lines if line.get_linestyle() == ":"]
@@ -170,7 +170,7 @@ def test_what_differs_is_joined(plain: float, sketched: float, joined: int) -> N
 
 
 def test_without_printed_numbers_what_was_measured_is_shown() -> None:
-    mlp, _ = printed.draw(tables(40, 140)).axes
+    mlp, _ = rounds.plot_printed(tables(40, 140)).axes
     assert open_markers(mlp) == []
     assert {float(line.get_ydata()[0]) for line in mlp.lines if line.get_marker() != "None"} == {40, 140}
 

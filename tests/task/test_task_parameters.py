@@ -5,13 +5,13 @@ from dataclasses import fields
 from typing import Any
 
 import pytest
-from sketchbench.task.convergence.consensus import Consensus
 
 from sketchbench.kernels import load
 from sketchbench.sketch.count_sketch import CountSketch
 from sketchbench.sketch.recovery.count_sketch import CountSketchMedian
 from sketchbench.sketch.recovery.fiht import FIHT
 from sketchbench.sketch.sparse import BlockSparseEmbedding
+from sketchbench.task.convergence.consensus import Consensus
 from sketchbench.task.double_blind.sketched_layers import SketchedLayersTask
 from sketchbench.task.double_blind.weight_sketch import WeightSketch
 from sketchbench.task.privacy.privacy_accounting import PrivacyAccounting

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 from selecting import select
-from sketchbench.task.inversion.double_blind_client import DoubleBlindClient, Sketching, Variant
 
 from sketchbench import kernels
 from sketchbench.attack.stacked_inversion import StackedAttacks
@@ -30,7 +29,8 @@ from sketchbench.task.compressors.leakage_limits import (
     memberships,
 )
 from sketchbench.task.compressors.noisy_leakage import MessagePrivacy, NoisyLeakage, Release, _root
-from sketchbench.task.inversion.inversion import double_blind_client
+from sketchbench.task.inversion import double_blind_client
+from sketchbench.task.inversion.double_blind_client import DoubleBlindClient, Sketching, Variant
 
 NUMBA = kernels.load("numba")
 SHARED: dict[str, Any] = {

@@ -5,11 +5,11 @@ import functools
 from typing import Any
 
 import pytest
-from sketchbench.task.inversion.attack_convergence import AttackConvergence
 
 from sketchbench.kernels import load
 from sketchbench.measure.row import Row
 from sketchbench.sketch import CountSketch, Gaussian, Identity
+from sketchbench.task.inversion.attack_convergence import AttackConvergence
 from sketchbench.task.sketches.spectrum import Spectrum
 from sketchbench.theory import leakage
 from sketchbench.theory.known import Known

@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 import torch
 from selecting import select
-from sketchbench.task.inversion.private_inversion import PrivateInversion
-from sketchbench.task.inversion.sketched_inversion import SketchedInversion
 
 from sketchbench import kernels
 from sketchbench.attack import double_blind, sketched_gradient
@@ -22,7 +20,10 @@ from sketchbench.learning.model.networks import sigmoid_cnn
 from sketchbench.measure.image import likeness
 from sketchbench.measure.row import Row
 from sketchbench.sketch import CountSketch, Identity, SubsampledHadamard
-from sketchbench.task.inversion.inversion import Assessment, ImageInversion, sketched_inversion
+from sketchbench.task.inversion import sketched_inversion
+from sketchbench.task.inversion.inversion import Assessment, ImageInversion
+from sketchbench.task.inversion.private_inversion import PrivateInversion
+from sketchbench.task.inversion.sketched_inversion import SketchedInversion
 
 D = 2538
 SHARED: dict[str, Any] = {

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from sketchbench.task.inversion.property_inference import PropertyInference
 
 from sketchbench.attack.property import RandomForest
 from sketchbench.attack.property_batches import PropertyBatches
@@ -17,6 +16,7 @@ from sketchbench.learning.dataset import digits
 from sketchbench.learning.model.networks import mlp
 from sketchbench.measure.row import Row
 from sketchbench.sketch import CountSketch
+from sketchbench.task.inversion.property_inference import PropertyInference
 
 SMALL = PropertyInference(
     family=CountSketch(64, 32),
