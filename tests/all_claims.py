@@ -20,4 +20,4 @@ def entry(kind: str, name: str) -> dict[str, Any]:
 
 def entry_text(kind: str, name: str) -> str:
     """The same as YAML."""
-    return yaml.safe_dump(entry(kind, name), sort_keys=False, allow_unicode=True, width=1000)
+    return yaml.safe_dump(entry(kind, name), sort_keys=False, allow_unicode=True, width=1000, default_flow_style=None)

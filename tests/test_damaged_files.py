@@ -261,5 +261,5 @@ def test_a_picture_that_unpacks_to_gigabytes(tmp_path: Path, monkeypatch: pytest
     content[frame + 5 : frame + 9] = b"\xfd\xe8\xfd\xe8"
     path.write_bytes(bytes(content))
     vouch("lfw", str(tmp_path))
-    with pytest.raises(ValueError, match="no JPEG of 250"):
+    with pytest.raises(ValueError, match="is not a JPEG of 250"):
         lfw.load(str(tmp_path))

@@ -85,7 +85,7 @@ def test_short_studies_share_processes() -> None:
 
 
 def test_trials_that_can_be_no_runs(conf: Path) -> None:
-    with pytest.raises(ConfigError, match=r"one\.yaml: trials: those of the task norms can't be runs of their own"):
+    with pytest.raises(ConfigError, match=r"one\.yaml: trials: the task norms has no trials that can be separate runs"):
         expanded(conf, {"task": "norms", "sketch": ["srht"], "scales": {"quick": {"trials": "runs"}}})
     with pytest.raises(SchemaError, match="trials"):
         expanded(conf, {"task": "training", "sketch": ["srht"], "scales": {"quick": {"trials": 3}}})

@@ -38,7 +38,7 @@ FILE = click.Path(path_type=Path)
     "--against",
     type=FILE,
     metavar="CLAIMS.CSV",
-    help="Compare with an older claims.csv; its claims.seal must be in the same directory.",
+    help="Compare with an older claims.csv; seals.jsonl must be in the same directory.",
 )
 @click.option(
     "--committed",

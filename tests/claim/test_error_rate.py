@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 import yaml
-from all_claims import CLAIMS
+from all_claims import CLAIMS, entry
 from hypothesis import given
 from hypothesis import strategies as st
 from levels import FEW, LEVEL, PAPER, QUICK
@@ -113,7 +113,7 @@ def test_a_formula_is_read_in_lines() -> None:
 def test_what_is_no_formula_is_refused(formula: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=said):
         check_formula(formula)
-    content = yaml.safe_load((CONF / "claim" / "S2.yaml").read_text(encoding="utf-8"))
+    content = entry("claim", "S2")
     path = tmp_path / "S2.yaml"
     path.write_text(yaml.safe_dump({**content, "formula": formula}), encoding="utf-8")
     with pytest.raises(ClaimError, match=rf"S2.yaml: formula: .*{said}"):

@@ -343,7 +343,7 @@ def test_the_check_fails_where_a_contract_is_broken(
     outputs = {name: tmp_path / "deep" / f"claims.{name}" for name in ("csv", "page")}
     erratum = tmp_path / "errata" / "song2023-D.11.yaml"
     erratum.parent.mkdir()
-    erratum.write_text(entry_text("erratum", erratum.stem).replace("- S1", "- X1"))
+    erratum.write_text(entry_text("erratum", erratum.stem).replace("[S1]", "[X1]"))
     code, _ = run(
         capsys,
         *("step", "claims", str(results), "--claims", str(tmp_path / "X1.yaml"), "--facts", json.dumps(facts)),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-import yaml
+from all_claims import entry
 from published import reports as published
 
 from sketchbench.report.claim import page
@@ -202,7 +202,7 @@ DENSE = 30_080  # bytes up and down of a client and round without compression: 3
 
 
 def reason(claim: str) -> str:
-    content = yaml.safe_load((ROOT / "conf" / "claim" / f"{claim}.yaml").read_text(encoding="utf-8"))
+    content = entry("claim", claim)
     return " ".join(content["reason"].split())
 
 

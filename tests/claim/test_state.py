@@ -228,10 +228,10 @@ def rendered(claims: list[Claim], found: pd.DataFrame) -> str:
 def test_the_page_says_what_is_broken_and_what_was_not_measured(claims: list[Claim]) -> None:
     moments = table(good=1.0, bad=1.0, new=1.0)
     broken = rendered(claims, verdicts(claims, contract=table(good=1.0, bad=1.5), moments=moments))
-    assert "It was not measured of NEW." in broken
+    assert "It was not measured for NEW." in broken
     assert "- BAD (bad): C1" in broken
     kept = rendered(claims, verdicts(claims, contract=table(good=1.0, bad=1.0), moments=moments))
-    assert "None breaks it." in kept
+    assert "No method breaks it." in kept
     without = rendered(claims, verdicts(claims, moments=moments))
     assert "It was not measured in this run." in without
 

@@ -60,7 +60,7 @@ def test_a_task_is_of_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(project, "HOME", tmp_path)
     with pytest.raises(SystemExit, match=r"a new task, which is a part of the project, .* `git clone` the project"):
         main(["new", "task", "lengths"])
-    with pytest.raises(ValueError, match=r"is that of .*conf/task/moments\.yaml"):
+    with pytest.raises(ValueError, match=r"is taken by .*conf/task/moments\.yaml"):
         new.write("task", "moments", tmp_path)
     assert not list(tmp_path.iterdir())
 
@@ -77,7 +77,7 @@ def test_the_page_on_tasks_shows_these_files(tmp_path: Path) -> None:
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
     config, _ = new.write("sketch", "first", tmp_path)
     config.write_text("mine")
-    with pytest.raises(ValueError, match="exists already; choose another name, or remove it"):
+    with pytest.raises(ValueError, match="exists; choose another name, or remove it"):
         new.write("sketch", "first", tmp_path)
     assert config.read_text() == "mine"
 
@@ -85,15 +85,15 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("Upper", "must be small letters, digits and _"),
-        ("a-b", "must be small letters"),
-        ("../x", "must be small letters"),
-        ("", "must be small letters"),
-        ("class", "no word of Python"),
-        ("all", "no word of Python"),
-        ("srht", "is that of .*conf/sketch/srht.yaml"),
-        ("numpy", "is that of a Python module"),
-        ("json", "is that of a Python module"),
+        ("Upper", "must have lower-case letters, digits and _"),
+        ("a-b", "must have lower-case letters"),
+        ("../x", "must have lower-case letters"),
+        ("", "must have lower-case letters"),
+        ("class", "not be a word of Python"),
+        ("all", "not be a word of Python"),
+        ("srht", "is taken by .*conf/sketch/srht.yaml"),
+        ("numpy", "is taken by an installed Python module"),
+        ("json", "is taken by an installed Python module"),
     ],
 )
 def test_bad_names(tmp_path: Path, name: str, message: str) -> None:

@@ -275,12 +275,18 @@ def test_updates_of_all_sizes_are_compressed_alike(name: str, exponent: int, whi
         assert exponent > 110
         assert "where float32 ends" in str(error) or "exceed float32" in str(error)  # noqa: PT017
         return
+    except ValueError as error:
+        assert exponent > 110
+        assert name == "discrete_srht"
+        assert "hold no sum" in str(error)  # noqa: PT017
+        return
+    least = np.ldexp(1.0, -126 - exponent) if name == "natural" else 0.0  # smaller entries become it, or 0
     for one, other in zip(plain, found, strict=True):
         step = np.ldexp(other.step.astype("float64"), -exponent)
         if exponent >= EXACT:
             np.testing.assert_array_equal(step, one.step)
         elif name not in TIES:
-            assert np.linalg.norm(step - one.step) <= 1e-4 * np.linalg.norm(one.step)
+            assert np.linalg.norm(step - one.step) <= 1e-4 * np.linalg.norm(one.step) + least * step.size**0.5
         assert (one.bytes_up, one.bytes_down) == (other.bytes_up, other.bytes_down)
 
 

@@ -61,8 +61,8 @@ def test_long_ones_could_run(command: Command, tmp_path: Path, monkeypatch: pyte
             if arguments[0] == "run" and "--folder" not in arguments:
                 assert not ending(["run", "--cfg", "job", *arguments[1:]])
         case "make":
-            named = [word for word in arguments if "=" not in word and not word.startswith("-")]
-            assert {word.replace(".venv/ready", "results") for word in named} <= TARGETS
+            goals = [word for word in arguments if "=" not in word and not word.startswith("-")]
+            assert {word.replace(".venv/ready", "results") for word in goals} <= TARGETS
         case "snakemake":
             assert_settings(arguments)
         case "sh" | "python" | ".ci/run" | "pytest" | "tests/install/clean_root.sh":

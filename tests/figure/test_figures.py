@@ -216,7 +216,7 @@ def test_points_of_the_frontier_stand_at_their_bytes() -> None:
     accuracy = {**columns, "quantity": "accuracy", "mean": 0.9, "sd": 0.01, "skewness": 0.0, "trials": 24}
     accuracy |= {"bytes_up": 40, "bytes_down": 300}
     target = {**columns, "quantity": "rounds_to_target", "value": 7.0}
-    drawn = frontier.draw({"frontier": pd.DataFrame([accuracy, target])}, ["round", "target"])
+    drawn = frontier.plot({"frontier": pd.DataFrame([accuracy, target])}, ["round", "target"])
     points = [
         {(float(x), round(float(y), 9)) for line in axes.lines for x, y in zip(*line.get_data(), strict=True)}
         for axes in drawn.axes

@@ -122,7 +122,7 @@ CLAIMS = [
     Call("step claims", _evaluate("@tails.csv", claim="@none.yaml"), "none.yaml"),
     Call("step claims", _evaluate("@tails.csv", claim="@broken.yaml"), "broken.yaml"),
     Call("step claims", _evaluate("@tails.csv", claim="@wrong.yaml"), "wrong.yaml: at the top"),
-    Call("step claims", _evaluate("@tails.csv", claim="%"), "has no YAML files in it"),
+    Call("step claims", _evaluate("@tails.csv", claim="@none"), "has no YAML files in it"),
 ]
 FIGURES = [
     Call("step figure", ["tails", "@none.csv", *FIGURE], "none.csv is not there; run sketchbench results"),

@@ -70,8 +70,8 @@ STUDIES: list[Edit] = [
     (SET, "with: {objective: 3}", "at with/objective"),
     (SET, "with: {objektive: digits}", "objektive"),
 ]
-CHECK = "{criterion: equality, where: {quantity: inner_product}, margin: 0.05"
-WHERE = "where: {quantity: inner_product}, margin: 0.05"
+CHECK = "criterion: equality\n  where: {quantity: inner_product}\n  margin: 0.05"
+WHERE = "where: {quantity: inner_product}\n  margin: 0.05"
 CONTROL = "method: control/equal_signs"
 CLAIMS: list[Edit] = [
     ("id: S1", "id: S2", "id S2 must be the file's name"),
@@ -82,13 +82,13 @@ CLAIMS: list[Edit] = [
     ("margin: 0.05", "margin: .nan", "nan is not a number"),
     ("margin: 0.05", "margin: .inf", "margin=inf must be finite"),
     ("margin: 0.05", "margn: 0.05", "did you mean margin?"),
-    (CHECK, "{criterion: equal, where: {}", "equality?"),
-    (CHECK, "{criterion: equality", "'where' is a required"),
+    (CHECK, "criterion: equal\n  where: {}", "equality?"),
+    (CHECK, "criterion: equality", "'where' is a required"),
     (WHERE, "where: {quantty: x}", "did you mean quantity?"),
-    (CHECK, "{criterion: growth, where: {quantity: x}, over: dd", "over=dd is unknown; did you mean d?"),
+    (CHECK, "criterion: growth\n  where: {quantity: x}\n  over: dd", "over=dd is unknown; did you mean d?"),
     (WHERE, "where: {quantity: {a: 1}}", "at checks/0/where/quantity"),
     ("predicted: holds", "predicted: hold", "at predicted"),
-    ("predicted_on: 2", "predicted_on: the 2", "at predicted_on"),
+    ("predicted_on: '2", "predicted_on: 'the 2", "at predicted_on"),
     (CONTROL, "method: 3", "at negative_control"),
     (CONTROL, "where: {quantty: x}", "did you mean quantity?"),
 ]

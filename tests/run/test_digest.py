@@ -205,7 +205,7 @@ def test_words_rerun_nothing(edit: Edit, package: Path) -> None:
     assert "other words" in (package / "measure" / "column.py").read_text()
     assert edit("theory/second_moment.py", lambda text: text.replace('"""', '"""Another first word: ', 1)) == set()
     assert edit("sketch/family.py", lambda text: re.sub(r'(raise \w+\(f?")', r"\1Said otherwise: ", text)) == set()
-    assert edit("task/trials.py", lambda text: text.replace('log.info("', 'log.info("so far: ')) == set()
+    assert edit("task/sketches/trials.py", lambda text: text.replace('log.info("', 'log.info("so far: ')) == set()
 
 
 def test_a_place_reruns_nothing(package: Path, before: dict[str, str]) -> None:
@@ -254,7 +254,7 @@ def test_a_constant_three_imports_down_reruns_what_uses_it(changed: Changed, nam
 
 
 def test_another_import_reruns_what_imports(edit: Edit) -> None:
-    rerun = edit("task/moments.py", lambda text: text.replace("import seeds", "import parameters as seeds"))
+    rerun = edit("task/sketches/moments.py", lambda text: text.replace("import seeds", "import parameters as seeds"))
     assert {name.partition(" ")[0] for name in rerun} == {
         name.partition(" ")[0] for name, config in configs().items() if "Moments" in str(config["task"]["_target_"])
     }

@@ -329,7 +329,7 @@ def test_settings_of_some_combinations(tmp_path: Path) -> None:
     assert balanced == {"0.01": 2, "0.1": 4, "0.2": 4, "0.5": 4, "1": 2}
     assert plain == {"0.01": 2, "0.1": 4, "0.2": 4}
     assert all(run.config["task"]["trials"] == len(run.trials) for run in plan.runs["federated_mlp"].values())
-    assert sum("wants no trials" in skipped.reason for skipped in plan.skipped) == 2
+    assert sum("sets no trials" in skipped.reason for skipped in plan.skipped) == 2
     shorter = [name for name, run in plan.runs["federated_mlp"].items() if run.config["task"]["rounds"] == 7]
     assert [name.partition("participation")[2] for name in shorter] == ["0.1"]
     assert shorter[0].startswith("count_sketch/")

@@ -86,7 +86,7 @@ def test_every_claim_has_a_page_and_every_verdict_a_place(scales: list[ReportedS
     assert places == sorted(places)  # from the paper to the command
     assert text.count('<tr id="') == 2
     assert '<tr id="ams"' in text
-    assert "snakemake --config scale=quick studies=embedding,embedding_controls,moments" in text
+    assert "sketchbench results --scale quick --studies embedding,embedding_controls,moments" in text
     assert "<svg" in text
     assert (
         'Predicted before the first run: <span class="holds">✓ holds</span> (2026-11-21). Not as predicted: 1 of 2.'
@@ -155,7 +155,7 @@ def test_a_verdict_shows_its_near_miss_and_its_tightness_over_all_rounds(tmp_pat
 
 def publish(folder: Path, rows: list[dict[str, Any]]) -> None:
     """Commit these verdicts, and leave what was there."""
-    now = {path: path.read_bytes() for path in folder.glob("claims.*")}
+    now = {path: path.read_bytes() for path in (*folder.glob("claims.*"), folder / seal.MANIFEST)}
     write_verdicts(folder, rows)
     (folder / "claims.md").touch()
     who = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]

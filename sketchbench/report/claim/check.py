@@ -13,13 +13,14 @@ from sketchbench.report.claim.claims import ANY
 from sketchbench.report.claim.reproduction import Compared
 from sketchbench.report.claim.state import CODE
 from sketchbench.report.committed import CommitError, of_commit
+from sketchbench.report.seal import MANIFEST
 from sketchbench.report.table.reading import read_table
 
 NUMBERS = ("statistic", "low", "high", Column.BOUND)
 DECIDED = ("slack", Column.TRIALS, Column.CASE, "criterion", "study")  # the comparison that decides
 VERDICTS = ("claim", "role", Column.LABEL, "verdict", *NUMBERS, *DECIDED, Column.METHOD)  # columns of claims.csv
 TEXTS = (Column.METHOD, Column.LABEL, Column.CASE, "criterion", "study", CODE)  # strings, some of them empty
-FILES = ("claims.csv", "claims.md", "claims.seal")
+FILES = ("claims.csv", "claims.md", MANIFEST)
 ESCAPES = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 TITLE_ESCAPES = str.maketrans({":": "%3A", ",": "%2C"})
 

@@ -55,7 +55,7 @@ def test_which_method_at_a_sixteenth_of_the_bytes(page: Any) -> None:
     bytes_a_round.fill(str(4 * int(bytes_a_round.input_value())))
     assert "bytes are 1/4 of those up and down" in answer.inner_text()
     bytes_a_round.fill("1")
-    assert "the least that was measured is 1/" in answer.inner_text()
+    assert "the smallest measured share is 1/" in answer.inner_text()
 
 
 def test_what_does_countsketch_fail_at(page: Any) -> None:

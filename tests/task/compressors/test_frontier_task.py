@@ -366,7 +366,7 @@ def test_refused(make: Any, compression: float, compressions: list[float], reaso
             {"training_taking_part": {"sampled": 61}, "training_cases": ["iid", "sampled"]},
             "taking_part=61 must be from 1 to 60",
         ),
-        ({"training_apart": 9, "training_judged": 2}, "judged=2 rounds, apart=9, must be among 6"),
+        ({"training_apart": 9, "training_judged": 2}, "judged=2 rounds, apart=9, must be among the 6"),
         ({"training_batch": 300}, "batch=300 must satisfy"),
     ],
 )
