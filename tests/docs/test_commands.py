@@ -109,8 +109,8 @@ def parsed(arguments: Sequence[str]) -> None:
 
 def assert_settings(arguments: Sequence[str]) -> None:
     """That what Snakemake is told is there: settings, studies, profiles and files of settings."""
-    named = [f"{one[2:]}={two}" for one, two in itertools.pairwise(arguments) if one[2:] in SETTINGS]
-    words = [word for word in arguments if re.fullmatch(r"\w+=.*", word)] + named
+    options = [f"{one[2:]}={two}" for one, two in itertools.pairwise(arguments) if one[2:] in SETTINGS]
+    words = [word for word in arguments if re.fullmatch(r"\w+=.*", word)] + options
     for key, value in (word.split("=", 1) for word in words):
         assert key in SETTINGS, key
         if key == "studies":
