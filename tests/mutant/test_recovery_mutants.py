@@ -2,7 +2,7 @@
 
 The claims are the project's T1, T2, T3 and T5, on rows of their tasks at a small size; each comparison
 keeps the level of a quick run. What a claim does not see must fail the contract
-(tests/contract/test_recovery.py) or the reference (tests/sketch/recovery/reference.py):
+(tests/contract/test_recovery.py) or the reference (tests/reference.py):
 
 | mutant | T1 | T2 | T3 | T5 | contract, reference |
 |---|---|---|---|---|---|

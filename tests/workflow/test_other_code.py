@@ -59,7 +59,7 @@ def test_figures_of_tables_that_stay(finished: Project) -> None:
     prepare(finished)
     finished.succeed()
     before = finished.sealed("figures/squared_norm")
-    finished.edit("sketchbench/report/figure/squared_norm.py", lambda text: text + "\nEDITED = 1\n")
+    finished.edit("sketchbench/report/figure/moments.py", lambda text: text + "\nEDITED = 1\n")
     finished.succeed("studies=tiny")
     after = finished.sealed("figures/squared_norm")
     assert {name for name in after.made_of if after.made_of[name] != before.made_of.get(name)} == {CODE}

@@ -109,7 +109,7 @@ def test_all_that_is_wrong_is_told_before_anything_is_run(project: Project, tmp_
     assert code != 0
     lines = [line.strip() for line in output.splitlines() if "half_signs.yaml: " in line]
     assert len(lines) == 2, output
-    assert lines[0].endswith("_draw returned None; it must return a Sketch, such as Dense")
+    assert lines[0].endswith("_draw returned a NoneType; it must return a Sketch")
     assert "theory.embedding_constant: 'two' must be a finite number" in lines[1]
     assert "others.py, line 1: SyntaxError: invalid syntax" in output
     assert "Traceback" not in output
