@@ -22,7 +22,7 @@ def orthogonal_constants(k: Count, d: Count) -> SensingConstants:
     of x + v outside S. So the error is at most ‖x - x^[k]‖ + ‖v outside S‖ + ‖v‖; for k = d it is ‖v‖.
 
     >>> orthogonal_constants(40, 64)
-    Constants(tail=0.0, noise=2.0)
+    SensingConstants(tail=0.0, noise=2.0)
     """
     _check_sparsity(k, d)
     return SensingConstants(0.0, 1.0 if k == d else 2.0)

@@ -199,7 +199,7 @@ def test_every_task_has_a_study() -> None:
 def test_the_contract_covers_every_task_class() -> None:
     import sketchbench.task
 
-    files = {path.stem for path in Path(str(sketchbench.task.__file__)).parent.glob("*.py")}
+    files = {path.stem for path in Path(str(sketchbench.task.__file__)).parent.rglob("*.py")}
     configured = {inspect.getfile(task_class(name)).rpartition("/")[2].removesuffix(".py") for name in TASKS}
     assert files - configured == {
         "__init__",

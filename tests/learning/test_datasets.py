@@ -389,7 +389,7 @@ def test_users_of_a_file(tmp_path: Path, names: bool) -> None:
         ),
         (
             {"images": PHOTOS, "labels": PHOTO_LABELS, "users": PHOTO_LABELS / 2},
-            "users of type float64 .* integers or texts",
+            "users of type float64 .* integers or strings",
         ),
         (
             {"images": PHOTOS, "labels": PHOTO_LABELS[:4]},
@@ -444,7 +444,7 @@ def test_pictures_with_a_test(tmp_path: Path) -> None:
 
 
 def test_wrong_pictures(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="there is no such folder"):
+    with pytest.raises(FileNotFoundError, match="folder not found"):
         own.pictures(str(tmp_path / "none"), height=4, width=4)
     draw(tmp_path / "a" / "1.png", 1)
     with pytest.raises(ValueError, match=r"1 folders of classes \(a\) must be at least 2"):
