@@ -15,6 +15,7 @@ from prose import PAGES, ROOT, Command, commands, files, title
 from published import reports
 
 from sketchbench.command.main import main, sketchbench
+from sketchbench.run.config.chapters import named
 
 COMMANDS = [command for page in PAGES for command in commands(page)]
 SHELL = {  # what changes the reader's shell alone
