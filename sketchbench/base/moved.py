@@ -29,10 +29,9 @@ MOVED = {
 
 def today(name: str) -> str:
     """Today's dotted name of a dotted name from an earlier release; other names as they are."""
-    for old, new in MOVED.items():
-        if name == old or name.startswith(f"{old}."):
-            return new + name[len(old) :]
-    return name
+    parts = name.split(".")
+    head = ".".join(parts[:2])
+    return ".".join([MOVED.get(head, head), *parts[2:]])
 
 
 class _Today(Loader):
@@ -59,9 +58,7 @@ class _Today(Loader):
 
 class _Finder(MetaPathFinder):
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
-        if not name.startswith("sketchbench.") or (new := today(name)) == name:
-            return None
-        if (spec := importlib.util.find_spec(new)) is None:
+        if (new := today(name)) == name or (spec := importlib.util.find_spec(new)) is None:
             return None
         return ModuleSpec(name, _Today(), is_package=spec.submodule_search_locations is not None)
 
