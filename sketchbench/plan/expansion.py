@@ -137,7 +137,7 @@ class Expansion:
     def _impossible(self, study: Study, run: Run) -> str:
         """The reason why a combination has no run; "" if it has one."""
         if run.config["task"].get("trials") == 0:
-            return f"conf/study/{study.name}.yaml sets no trials for it at this scale"
+            return f"{study.name}.yaml sets no trials for it at this scale"
         try:
             check_sizes(run.config)
         except SizeError as error:
@@ -152,7 +152,7 @@ class Expansion:
         chosen = [f"{study.kind}={method}"] if study.kind else []
         overrides = (f"task={study.task}", f"scale={self.plan.scale}", *chosen, *point.overrides)
         values = {"kernels": self.plan.kernels, "seed": self.plan.seed + study.seed, **point.values}
-        config, label = self.composer.resolved(overrides, values, f"conf/study/{study.name}.yaml")
+        config, label = self.composer.resolved(overrides, values, f"{study.name}.yaml")
         sizes = dict(point.columns)
         if study.kind and "b" in config:
             sizes["b"] = config["b"]  # a sketch may have a size of its own
@@ -163,7 +163,7 @@ class Expansion:
         count = config["task"].get("trials") if study.trial_runs else 0
         if study.trial_runs and not (can_resume(config) and isinstance(count, int)):
             raise ConfigError(
-                f"conf/study/{study.name}.yaml: trials: the task {study.task} has no trials that can be separate runs;"
+                f"{study.name}.yaml: trials: the task {study.task} has no trials that can be separate runs;"
                 f" leave it out, and set {TRIALS} under `set`"
             )
         configs = {name: config} | {f"{name}/trial{number}": {**config, "trial": number} for number in range(count)}

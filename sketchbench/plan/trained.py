@@ -21,7 +21,7 @@ def trained(study: str, scale: str, conf: Path = CONF) -> TrainedStudy:
     at_scale = read_once(conf, study, scale)
     point = next(at_scale.points(PLAIN))
     overrides = (f"task={at_scale.task}", f"scale={scale}", f"{at_scale.kind}={PLAIN}", *point.overrides)
-    task = Composer(conf).resolved(overrides, point.values, f"conf/study/{study}.yaml").config["task"]
+    task = Composer(conf).resolved(overrides, point.values, f"{study}.yaml").config["task"]
 
     def command(method: str, compression: float) -> str:
         row = {"study": study, "method": method, "case": f"compression={compression:g}"}

@@ -65,7 +65,7 @@ def make(name: str, entry: Entry, tables: Sequence[Path], scale: str, *, svg: Pa
             raise TableError(f"figure {name} needs the tables of {', '.join(sorted(missing))}; see --tables")
         figure = plot(entry, frames, scale)
     except SchemaError as error:
-        raise SchemaError(f"conf/figure/{name}.yaml: {error}") from None
+        raise SchemaError(f"{name}.yaml: {error}") from None
     except LookupError as error:
         named = ", ".join(map(str, tables))
         raise TableError(f"{named}: not the tables of figure {name}, which finds no {error}") from None
