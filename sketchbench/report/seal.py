@@ -96,9 +96,10 @@ def put(path: Path, seal: Seal | None) -> None:
 def seals(folder: Path, again: str = RESULTS) -> dict[str, Seal]:
     """All seals in a folder by report name. Raises SealError, which names the command `again`, if one is damaged."""
     place = folder / MANIFEST
-    if _is_damaged(place):
+    content = _content(place)
+    if _is_damaged(place, content):
         raise SealError(f"{place}: not all of its seals are whole; run {again}")
-    return _whole(_content(place))
+    return _whole(content)
 
 
 def find(path: Path, again: str = RESULTS) -> Seal | None:
@@ -174,10 +175,10 @@ def mend(reports: Path) -> list[str]:
     lines = []
     for place in (reports / folder / MANIFEST for folder in FOLDERS):
         lines += clear(place)
-        if _is_damaged(place):
-            kept = [seal.line(name) for name, seal in _whole(_content(place)).items()]
+        content = _content(place)
+        if _is_damaged(place, content):
             set_aside(place)
-            _write(place, kept)
+            _write(place, _lines(content))
             lines.append(f"{place}: not all of its seals are whole; set aside, to be made again with their reports")
     return lines
 
@@ -243,10 +244,13 @@ def _whole(content: bytes) -> dict[str, Seal]:
     return found
 
 
-def _is_damaged(place: Path) -> bool:
-    content = _content(place)
-    whole = _text(seal.line(name) for name, seal in _whole(content).items())
-    return whole != content or (not content and os.path.lexists(place))
+def _lines(content: bytes) -> list[bytes]:
+    """The lines of the whole seals of a manifest."""
+    return [seal.line(name) for name, seal in _whole(content).items()]
+
+
+def _is_damaged(place: Path, content: bytes) -> bool:
+    return _text(_lines(content)) != content or (not content and os.path.lexists(place))
 
 
 def _text(lines: Iterable[bytes]) -> bytes:
