@@ -6,7 +6,7 @@ import yaml
 
 from sketchbench.base.project import CONF
 from sketchbench.report.claim.claims import read_claims
-from sketchbench.run.config.chapters import entries_of, files
+from sketchbench.run.config.chapters import claims, entries_of, files
 from sketchbench.run.config.schema import load
 
 CLAIMS = {claim.id: claim for claim in read_claims(files(CONF, "claim"))}
@@ -14,7 +14,8 @@ CLAIMS = {claim.id: claim for claim in read_claims(files(CONF, "claim"))}
 
 def entry(kind: str, name: str) -> dict[str, Any]:
     """The content of a claim or an erratum, as a file of its own would have it."""
-    places = (entry for path in files(CONF, kind) for entry in entries_of(path, load(path)))
+    paths = [claims(CONF)[name]] if kind == "claim" else files(CONF, kind)
+    places = (entry for path in paths for entry in entries_of(path, load(path)))
     return next(content for _, content in places if content["id"] == name)
 
 

@@ -25,7 +25,7 @@ from sketchbench.report.evidence.provenance import dated, last_commit, made_with
 from sketchbench.report.evidence.statistic import WORDS, name_of
 from sketchbench.report.table.reading import read_unsealed
 from sketchbench.run.config import commands
-from sketchbench.run.config.chapters import claim_files, claim_ids
+from sketchbench.run.config.chapters import claims
 from sketchbench.run.config.study import names as study_names
 
 SCALES = ("quick", "paper", "smoke")
@@ -35,7 +35,7 @@ Row = Mapping[Any, Any]
 
 def _complete_id(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """The ids of claims with this prefix, for a shell."""
-    return [name for name in claim_ids(CONF) if name.startswith(incomplete)]
+    return [name for name in sorted(claims(CONF)) if name.startswith(incomplete)]
 
 
 @click.command("show")
@@ -54,8 +54,9 @@ def command(claim: str, method: str | None, scale: str | None, folder: Path | No
     sketchbench show S2 srht --scale quick
     sketchbench show S2 mysketch --folder mine
     """
-    choose("claim", claim, claim_ids(CONF))
-    (statement,) = (one for one in read_claims(claim_files(CONF, claim)) if one.id == claim)
+    known = claims(CONF)
+    choose("claim", claim, sorted(known))
+    (statement,) = (one for one in read_claims([known[claim]]) if one.id == claim)
     places = [_reports(name, folder) for name in ([scale] if scale else SCALES)]
     places += transfer.places(folder) if folder and not scale else []
     rows = {place: _rows(place, statement) for place in places if (place.reports / "claims.csv").is_file()}

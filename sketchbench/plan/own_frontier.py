@@ -42,7 +42,7 @@ from sketchbench.report.figure import drawing
 from sketchbench.report.figure.catalogue import read_catalogue
 from sketchbench.report.frontier import TRAINING, cells
 from sketchbench.report.table import joining
-from sketchbench.run.config.chapters import claim_files
+from sketchbench.run.config.chapters import claims
 from sketchbench.run.config.composition import Composer, load_part
 from sketchbench.run.config.study import Study, read
 from sketchbench.run.digest import CodeDigest
@@ -391,15 +391,14 @@ def do(plan: Plan, folder: Path) -> None:
     for line in plan.check_records():
         print(line, file=sys.stderr)
     path = os.pathsep.join(filter(None, [str(PROJECT), os.environ.get("PYTHONPATH")]))
+    environment = {"NUMBA_NUM_THREADS": "1", **os.environ, "PYTHONPATH": path}
+    command = [sys.executable, "-m", "sketchbench", "step", "job", "--folder", str(folder), "--receipt"]
     processes: list[subprocess.Popen[bytes]] = []
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # ends the processes, too
     try:
         for batch in plan.all_batches:
-            command = [sys.executable, "-m", "sketchbench", "step", "job", "--receipt", batch.receipt]
-            environment = {"NUMBA_NUM_THREADS": "1", **os.environ, "PYTHONPATH": path}
-            command += ["--folder", str(folder)]
             with Path(batch.description).open(encoding="utf-8") as runs:
-                processes.append(subprocess.Popen(command, stdin=runs, env=environment))
+                processes.append(subprocess.Popen([*command, batch.receipt], stdin=runs, env=environment))
         failed = sum(process.wait() != 0 for process in processes)
     finally:
         for process in processes:
@@ -420,9 +419,9 @@ def write(problem: OwnProblem, plan: Plan, command: str) -> ReportedScale:
     svg, png = (scale.reports / "figures" / f"{TRAINING}.{kind}" for kind in ("svg", "png"))
     drawing.make(TRAINING, figure, [table], scale.name, svg=svg, png=png)
     ids = [one.id for one in transfer.findings(CONF)]
-    claims = sorted({path for name in ids for path in claim_files(CONF, name)})
+    files = sorted({claims(CONF)[name] for name in ids})
     csv, markdown = (scale.reports / f"claims.{kind}" for kind in ("csv", "md"))
-    judge.judge([table], claims, [], plan.facts, csv=csv, markdown=markdown, only=ids)
+    judge.judge([table], files, [], plan.facts, csv=csv, markdown=markdown, only=ids)
     return scale
 
 

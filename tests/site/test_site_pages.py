@@ -25,7 +25,8 @@ from sketchbench.report.site.claim_picture import panels_of
 from sketchbench.report.site.page import Page
 from sketchbench.report.site.verdicts import anchor, badge, escape, number, prose, typeset
 from sketchbench.run.config import commands
-from sketchbench.run.config.chapters import claim_ids, files
+from sketchbench.run.config.chapters import claims as claim_files
+from sketchbench.run.config.chapters import files
 from sketchbench.run.config.composition import compose
 from sketchbench.run.config.schema import load
 
@@ -80,7 +81,7 @@ def made(module: Any, scales: list[ReportedScale]) -> dict[str, Page]:
 
 def test_every_claim_has_a_page_and_every_verdict_a_place(scales: list[ReportedScale]) -> None:
     pages = made(claims, scales)
-    assert set(pages) == {"claims.md", *(f"claims/{name}.md" for name in claim_ids(CONF))}
+    assert set(pages) == {"claims.md", *(f"claims/{name}.md" for name in claim_files(CONF))}
     text = pages["claims/S2.md"].text
     places = [text.index(f"## {heading}") for heading in HEADINGS]
     assert places == sorted(places)  # from the paper to the command

@@ -30,7 +30,7 @@ from sketchbench.report.printed.agreement import (
 )
 from sketchbench.report.printed.transcription import OF_CLAIMS, PrintedCell, PrintedError, read_printed
 from sketchbench.report.table.reading import COLUMNS, read_table
-from sketchbench.run.config.chapters import claim_ids
+from sketchbench.run.config.chapters import claims as claim_files
 from sketchbench.run.config.schema import load
 
 PAPERS = "paper"  # the scale that measures at the papers' size
@@ -73,7 +73,7 @@ def join(
     unknown claim.
     """
     known = sorted({quantity for table in tables.values() for quantity in table[Column.QUANTITY].unique()})
-    claims = sorted({*verdicts["claim"], *claim_ids(CONF)})  # also unjudged ones
+    claims = sorted({*verdicts["claim"], *claim_files(CONF)})  # also unjudged ones
     rows = []
     for cell in cells:
         try:

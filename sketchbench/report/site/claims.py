@@ -21,7 +21,6 @@ from sketchbench.report.site.page import Asset, Page, table_address
 from sketchbench.report.site.verdicts import (
     anchor,
     badge,
-    claim_files,
     escape,
     number,
     prose,
@@ -52,7 +51,7 @@ outside the claim and must fail. A line named *paper* repeats the method above i
 
 def pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]:
     """The list of all claims, then the claims in their order."""
-    claims = read_claims(claim_files(conf))
+    claims = read_claims(files(conf, "claim"))
     outcomes = pd.concat([read_outcomes(scale) for scale in scales], ignore_index=True)
     topics = {claim.id: topic_of(claim, conf) for claim in claims}
     errata = read_errata(files(conf, "erratum"), claims)

@@ -10,7 +10,7 @@ from sketchbench.report.claim.claims import read_claims
 from sketchbench.report.claim.erratum import Counterexample, Erratum, read_errata
 from sketchbench.report.evidence.outcomes import ReportedScale, read_outcomes
 from sketchbench.report.site.page import Asset, Page
-from sketchbench.report.site.verdicts import badge, claim_files, escape, number, prose, row_of, table_of, typeset
+from sketchbench.report.site.verdicts import badge, escape, number, prose, row_of, table_of, typeset
 from sketchbench.run.config.chapters import files
 
 KINDS = {
@@ -24,7 +24,7 @@ KINDS = {
 
 def pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]:
     """One page: a table of all errata, first the errata that affect a result, then a section for each erratum."""
-    errata = read_errata(files(conf, "erratum"), read_claims(claim_files(conf)))
+    errata = read_errata(files(conf, "erratum"), read_claims(files(conf, "claim")))
     outcomes = pd.concat([read_outcomes(scale) for scale in scales], ignore_index=True)
     yield Page("errata.md", "Errata", _page(errata, outcomes))
 

@@ -19,7 +19,8 @@ from sketchbench.report.claim.reproduction import WORDS, Compared, compare
 from sketchbench.report.evidence.outcomes import ReportedScale, read_outcomes
 from sketchbench.report.site.findings import Finding, contradictions, read_findings
 from sketchbench.report.site.page import Asset, Page
-from sketchbench.report.site.verdicts import badge, claim_files, escape, number, prose
+from sketchbench.report.site.verdicts import badge, escape, number, prose
+from sketchbench.run.config.chapters import files
 
 ALWAYS = ("holds", "fails", "inconclusive")
 COUNTED = (*ALWAYS, "holds, not sharp", "vacuous", "does not transfer", "void")
@@ -36,7 +37,7 @@ PAPERS = {
 
 def pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]:
     """The front page."""
-    claims = read_claims(claim_files(conf))
+    claims = read_claims(files(conf, "claim"))
     outcomes = pd.concat([read_outcomes(scale) for scale in scales], ignore_index=True)
     both = [(scale, _compared(scale)) for scale in scales]
     reports = {path.stem for scale in scales for path in scale.reports.glob("*.csv")}

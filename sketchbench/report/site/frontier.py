@@ -27,7 +27,8 @@ from sketchbench.report.frontier.cells import COUNTS, MEANINGS, MEASURED, SUMS, 
 from sketchbench.report.site import figures
 from sketchbench.report.site.lists import Kind, ListColumn, listing
 from sketchbench.report.site.page import Asset, Page
-from sketchbench.report.site.verdicts import badge, claim_files, escape, link, number, prose, row_of, table_of
+from sketchbench.report.site.verdicts import badge, escape, link, number, prose, row_of, table_of
+from sketchbench.run.config.chapters import files
 
 HERE = Path(__file__).parent
 SCRIPT = "frontier.js"
@@ -257,7 +258,7 @@ def _decisions(scales: Sequence[ReportedScale], conf: Path) -> Iterator[str]:
     """The decision list: each rule with its verdict, or with a verdict for each method."""
     outcomes = pd.concat([read_outcomes(scale) for scale in scales], ignore_index=True)
     items = []
-    for claim in decisive(read_claims(claim_files(conf))):
+    for claim in decisive(read_claims(files(conf, "claim"))):
         own = outcomes[(outcomes["claim"] == claim.id) & (outcomes["role"] != "control")]
         own = own[own["verdict"] != "not run"]
         rows = own.to_dict("records")

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from sketchbench.report.evidence.outcomes import ReportedScale
 from sketchbench.report.site.lists import ListColumn, listing
 from sketchbench.report.site.page import Asset, Page
 from sketchbench.report.site.verdicts import anchor, badge, escape, number, row_of, slug, table_of
-from sketchbench.run.config.chapters import claim_ids
+from sketchbench.run.config.chapters import claims
 
 DRIFT = 0.1  # a relative change of tightness that is marked
 WIDTH, HEIGHT, EDGE = 150, 30, 5  # of a sparkline
@@ -46,7 +46,8 @@ def pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]
 
 def _page(history: pd.DataFrame, conf: Path) -> str:
     commits = {commit: place for place, commit in enumerate(dict.fromkeys(history["commit"]))}
-    courses = [_course(rows, conf) for _, rows in history.groupby(["claim", "method", "scale"], sort=False)]
+    known = claims(conf)
+    courses = [_course(rows, known) for _, rows in history.groupby(["claim", "method", "scale"], sort=False)]
     order = {name: place for place, name in enumerate(("verdict, tightness", "verdict", "tightness", ""))}
     courses.sort(key=lambda course: order[course["drift"]])
     drifting = [course for course in courses if course["drift"]]
@@ -67,7 +68,7 @@ def _page(history: pd.DataFrame, conf: Path) -> str:
 LEGEND = "Each line is the logarithm of the tightness, and each mark a change: ● holds, × fails, ○ any other verdict."
 
 
-def _course(rows: pd.DataFrame, conf: Path) -> dict[str, Any]:
+def _course(rows: pd.DataFrame, claims: Collection[str]) -> dict[str, Any]:
     """A verdict's course over the commits: the cells of its row in the list, and its records."""
     records = rows.to_dict("records")
     verdicts = list(dict.fromkeys(row["verdict"] for row in records))
@@ -75,7 +76,7 @@ def _course(rows: pd.DataFrame, conf: Path) -> dict[str, Any]:
     steps = [after / before for before, after in itertools.pairwise(numbers)]
     kinds = ["verdict"] * (len(verdicts) > 1) + ["tightness"] * any(abs(step - 1) > DRIFT for step in steps)
     last = records[-1]
-    exists = last["claim"] in claim_ids(conf)
+    exists = last["claim"] in claims
     return {
         **{name: last[name] for name in ("claim", "method", "scale", "verdict", "commit")},
         "since": last["date"],

@@ -3,14 +3,12 @@
 import html
 import re
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from sketchbench.report.claim import page
 from sketchbench.report.claim.page import MARKS
-from sketchbench.run.config.chapters import files
 
 
 def escape(text: object) -> str:
@@ -76,8 +74,3 @@ def table_of(head: Iterable[object], rows: Iterable[str]) -> str:
     """A table in HTML that scrolls in a box: the texts of its head, and rows such as `row_of` gives."""
     titles = "".join(f"<th>{text}</th>" for text in head)
     return f'<div class="box"><table><tr>{titles}</tr>{"".join(rows)}</table></div>'
-
-
-def claim_files(conf: Path) -> list[Path]:
-    """The files of all claims."""
-    return files(conf, "claim")

@@ -36,16 +36,10 @@ def entries_of(path: Path, content: Any) -> list[tuple[str, Any]]:
     return [(f"{path}: {name}", {"id": name, **shared, **one}) for name, one in own]
 
 
-def claim_ids(conf: Path) -> list[str]:
-    """The ids of all claims, in alphabetical order, from their files' first lines of each entry."""
-    return sorted(
-        name
+def claims(conf: Path) -> dict[str, Path]:
+    """The file of each claim by its id, found by the lines that begin entries, so that no YAML is parsed."""
+    return {
+        name: path
         for path in files(conf, "claim")
         for name in (ID.findall(path.read_text(encoding="utf-8")) or [path.stem])
-        if name != "shared"
-    )
-
-
-def claim_files(conf: Path, claim: str) -> list[Path]:
-    """The files that may hold a claim: of its own name or, for S15-order, of its family's, S15."""
-    return [path for path in files(conf, "claim") if path.stem in (claim, claim.partition("-")[0])]
+    }
