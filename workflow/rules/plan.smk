@@ -130,7 +130,8 @@ if workflow.is_main_process:
             claims=JUDGED_BY,
             standing=PLAN.standing,
             marks=Path(SEALED),
-            printed=PRINTED and standing.PrintedTables(PRINTED, PRINTED_FILES, PRINTED_OLDER),
+            printed=PRINTED
+            and standing.PrintedTables(PRINTED, PRINTED_FILES, PRINTED_OLDER),
             frontier=FRONTIER and standing.FrontierTable(FRONTIER, TRAINED),
         )
         if PLAN.first:
