@@ -2,19 +2,8 @@
 # contract, fails the run, after all is written, and fails it again until it is none; at the smoke scale, where trials
 # are few, and with differences=list they are listed only.
 import atexit
-import sys
-import time
 
 from sketchbench.report import committed
-
-STARTED = time.time()
-
-
-def repeat_last_line(log):
-    """Print the last line of a log that this run has written."""
-    if log.is_file() and log.stat().st_mtime >= STARTED:
-        print(*log.read_text(encoding="utf-8").splitlines()[-1:], file=sys.stderr)
-
 
 # Snakemake's own last line comes after those of `onsuccess` and `onerror`.
 if workflow.is_main_process:

@@ -3,6 +3,8 @@ import json
 import os
 import re
 import shlex
+import sys
+import time
 from pathlib import Path
 
 from snakemake.logging import logger
@@ -77,6 +79,15 @@ def grouped(group):
         # A job goes on where one of its runs fails, as the whole does; Snakemake does not tell it of `keep-going`.
         workflow.execution_settings.keep_going = True
     return group if cluster.SHORT in workflow.group_settings.group_components else None
+
+
+STARTED = time.time()
+
+
+def repeat_last_line(log):
+    """Print the last line of a log that this run has written."""
+    if log.is_file() and log.stat().st_mtime >= STARTED:
+        print(*log.read_text(encoding="utf-8").splitlines()[-1:], file=sys.stderr)
 
 
 shown = report  # whose name a line of a function can't begin with
