@@ -137,6 +137,8 @@ def _evidence(claim: Claim, row: Row) -> Iterator[str]:
     trials = f"{row['trials']:,.0f} trials" if row["trials"] else "computed, without trials"
     yield ", ".join([f"statistic {page.numbers(row)}", *more, trials])
     yield f"decided by: {row['case'] or page.ONLY} (study {row['study']})"
+    if row["missing"]:
+        yield f"not measured, though the claim names it: {row['missing']}"
     if not math.isnan(row["flips"]):
         yield f"another seed gives another verdict with a chance of {row['flips']:.1%}, at the shares measured"
     for kind, control in claim.controls_of(row["method"]).items():
@@ -150,7 +152,9 @@ def _control(kind: str, control: NegativeControl | None, row: Row) -> str:
     if control.reason:
         return f"no control is possible; {control.reason}"
     numbers = page.measured(row, kind)
-    return f"{row[kind]}: {row[f'{kind}_verdict']}{f' ({numbers})' if numbers else ''}"
+    rejected = row.get(f"{kind}_rejected", "")
+    share = f", in {rejected} comparisons" if rejected and not rejected.startswith("0 ") else ""
+    return f"{row[kind]}: {row[f'{kind}_verdict']}{f' ({numbers})' if numbers else ''}{share}"
 
 
 def draw_interval(statistic: float, low: float, high: float, bound: float) -> str:

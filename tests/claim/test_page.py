@@ -57,6 +57,7 @@ def row(claim: str, verdict: str, label: str = "A", **changes: Any) -> dict[str,
     numbers = {"statistic": 1.0, "low": 0.5, "high": 1.5, "bound": 1.0, "slack": 1.0, "trials": 10.0, "tightness": 2.5}
     control = {"negative_control": "", "negative_control_verdict": "", "negative_control_statistic": float("nan")}
     control |= {"code": "", "near_miss": "", "near_miss_verdict": "", "loosest": 2.5, "flips": float("nan")}
+    control |= {"missing": "", "negative_control_rejected": ""}
     return {"claim": claim, "label": label, "verdict": verdict, **texts, **numbers, **control, **changes}
 
 

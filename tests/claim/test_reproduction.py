@@ -37,6 +37,11 @@ def other_case(**numbers: float) -> Changes:
 
 CASES: list[tuple[Changes, Changes, str]] = [
     ({}, {}, "reproduced"),
+    ({"comparisons": 9}, {"comparisons": 9}, "reproduced"),
+    ({"comparisons": 9}, {"comparisons": 8}, "differs"),  # rows were lost
+    ({"comparisons": 8}, {"comparisons": 9}, "reproduced"),
+    ({"negative_control_rejected": "2 of 9"}, {"negative_control_rejected": "1 of 9"}, "reproduced"),
+    ({"negative_control_rejected": "2 of 9"}, {"negative_control_rejected": "2 of 8"}, "differs"),
     ({}, {"low": 1.4, "high": 1.9, "statistic": 1.7}, "reproduced"),  # intervals that overlap
     ({}, {"low": 1.5, "high": 1.9}, "reproduced"),  # in one point
     ({}, {"low": 1.51, "high": 1.9}, "differs"),
@@ -131,7 +136,8 @@ def test_rows_on_one_side_only() -> None:
     idle = {"verdict": "not run", "method": "", "label": "", "trials": math.nan}
     both = table({}, {"method": "b", "label": "B"})
     assert words(table({}), both) == words(both, table({})) == ["reproduced", "differs"]
-    assert words(table(idle), both) == words(both, table(idle)) == ["not run", "not run"]
+    assert words(table(idle), both) == ["not run", "not run"]
+    assert words(both, table(idle)) == ["differs", "differs"]  # a study that is left out
     assert words(table(idle), table(idle)) == ["not run"]
     assert words(both, table({"claim": "X2"})) == ["differs"] * 3
     (first, second) = compare(table({}), both)[1:], compare(both, table({}))[1:]

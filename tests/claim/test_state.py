@@ -207,11 +207,17 @@ def test_recoveries_fall_with_their_sensing_families(claims: list[Claim]) -> Non
 def test_what_takes_none_of_the_sizes_has_no_verdicts_either(claims: list[Claim]) -> None:
     """Else a family could hide: who refuses the sizes of the contract is not measured."""
     moments = table(good=1.0, new=1.0, **{"control/bad": 1.0})
-    found = verdicts(claims, contract=table(good=1.0), moments=moments, reconstruction=table(new=1.0))
-    assert by_claim(found, "new") == {"S1": "void", "T1": "holds"}
+    sensing = table(new=1.0)
+    found = verdicts(claims, contract=table(good=1.0), sensing=sensing, moments=moments, reconstruction=sensing)
+    assert by_claim(found, "new") == {"C2": "holds", "S1": "void", "T1": "holds"}
     assert by_claim(found, "control/bad") == {"S2": "holds"}
     assert set(found[found["verdict"] == gate.VOID]["case"].str.partition(":")[0]) == {"the contract was not measured"}
-    assert by_claim(verdicts(claims, moments=moments), "new") == {"S1": "holds"}
+
+
+def test_without_a_table_of_the_contract_all_is_void(claims: list[Claim]) -> None:
+    without = verdicts(claims, moments=table(good=1.0), reconstruction=table(good=1.0))
+    assert by_claim(without, "good") == dict.fromkeys(("S1", "S2", "T1"), "void")
+    assert set(without[without["verdict"] == gate.VOID]["case"].str.rpartition(": ")[2]) == {"its table is missing"}
 
 
 def test_what_is_inconclusive_does_not_count(claims: list[Claim]) -> None:

@@ -14,7 +14,7 @@ ROW = {"claim": "S2", "method": "srht", "label": "SRHT", "case": "flat, d=640, b
 ROW |= {"verdict": "holds", "predicted": "holds", "statistic": 1.5, "low": 1.25, "high": 1.75, "bound": 2.0}
 ROW |= {"flips": 0.125, "slack": 0.125, "tightness": 1.3, "trials": 4000, "code": "older code"}
 ROW |= {"negative_control": "uniform_sampling", "negative_control_verdict": "fails"}
-ROW |= {"loosest": 24.0}
+ROW |= {"loosest": 24.0, "missing": "b=4, b=8", "negative_control_rejected": "2 of 30"}
 ROW |= {"negative_control_statistic": 624.0, "criterion": "upper_bound", "role": "printed"}
 
 
@@ -57,7 +57,8 @@ def test_a_row(capsys: pytest.CaptureFixture[str]) -> None:
         "statistic 1.5 in [1.25, 1.75], bound 2, slack 0.125, tightness 1.3, loosest 24, 4,000 trials",
         "decided by: flat, d=640, b=16 (study moments)",
         "another seed gives another verdict with a chance of 12.5%, at the shares measured",
-        "negative control: uniform_sampling: fails (624)",
+        "not measured, though the claim names it: b=4, b=8",
+        "negative control: uniform_sampling: fails (624), in 2 of 30 comparisons",
         "made by: 0123456789ab; older code",
         "with: moments: ",
         "seed 7; arithmetic not known; machine Linux",

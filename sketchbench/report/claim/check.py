@@ -17,9 +17,10 @@ from sketchbench.report.seal import MANIFEST
 from sketchbench.report.table.reading import read_table
 
 NUMBERS = ("statistic", "low", "high", Column.BOUND)
+COUNTED = ("comparisons", "missing", "negative_control_rejected")  # what the verdict was made of
 DECIDED = ("slack", Column.TRIALS, Column.CASE, "criterion", "study")  # the comparison that decides
 VERDICTS = ("claim", "role", Column.LABEL, "verdict", *NUMBERS, *DECIDED, Column.METHOD)  # columns of claims.csv
-TEXTS = (Column.METHOD, Column.LABEL, Column.CASE, "criterion", "study", CODE)  # strings, some of them empty
+TEXTS = (Column.METHOD, Column.LABEL, Column.CASE, "criterion", "study", CODE, *COUNTED[1:])  # some of them empty
 FILES = ("claims.csv", "claims.md", MANIFEST)
 ESCAPES = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 TITLE_ESCAPES = str.maketrans({":": "%3A", ",": "%2C"})
@@ -94,6 +95,7 @@ def changes(old: pd.DataFrame, new: pd.DataFrame) -> list[Notice]:
     key = ["claim", Column.METHOD]
     both = old.merge(new, on=key, how="outer", suffixes=("", "_new"), indicator=True)
     timed = set(new["claim"][new["predicted"] == ANY])
+    counted = [column for column in COUNTED if column in old and column in new]
     found = []
     for row in both[~both["claim"].isin(timed)].to_dict("records"):
         name = (row["claim"], row[Column.METHOD])
@@ -102,6 +104,9 @@ def changes(old: pd.DataFrame, new: pd.DataFrame) -> list[Notice]:
         elif row["verdict"] != row["verdict_new"]:
             found.append(Notice(*name, f"{row['verdict_new']}, was {row['verdict']}"))
         else:
+            for column in counted:
+                if str(row[column]) != str(row[f"{column}_new"]):  # NaN is itself
+                    found.append(Notice(*name, f"{column} {row[f'{column}_new']}, was {row[column]}"))
             for column in NUMBERS:
                 was, now = row[column], row[f"{column}_new"]
                 if not np.isclose(was, now, 1e-6, 1e-9, equal_nan=True):

@@ -1,7 +1,7 @@
 """Claims, read from conf/claim and checked."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -84,6 +84,7 @@ class Claim:
         on_times: whether it is about times, which differ from machine to machine.
         methods: the methods (sketches, recoveries) that it is about; None: all but the controls.
         left_out: methods that it is not about.
+        may_lack: values by column that a method may have no rows for, such as the lemma of another family.
         controls: the negative controls by method, `default` for all others; a method without one has none yet.
         near_misses: likewise, of controls that violate the hypothesis by a factor of 2 to 4 only.
         scales: by the name of a scale, what was predicted there, and the reason.
@@ -105,6 +106,7 @@ class Claim:
     formula: str = ""
     methods: tuple[str, ...] | None = None
     left_out: tuple[str, ...] = ()
+    may_lack: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     controls: Mapping[str, NegativeControl] = field(default_factory=dict)
     near_misses: Mapping[str, NegativeControl] = field(default_factory=dict)
     scales: Mapping[str, Prediction] = field(default_factory=dict)

@@ -31,6 +31,16 @@ LINEAR = (Column.D, Column.CHANNEL_NOISE)
 # The columns that may distinguish the curves whose growth is measured.
 CURVES = (Column.D, Column.S, Column.SEED, Column.B)
 
+# The columns without which a row gives a criterion no comparison.
+NEEDS: dict[str, tuple[Column, ...]] = {
+    "equality": (Column.EXACT,),
+    **dict.fromkeys(("upper_bound", "probability"), (Column.BOUND,)),
+    "always": (Column.BOUND, Column.COUNT),
+    "growth": (Column.MEAN,),
+    "computed": (Column.BOUND, Column.VALUE),
+    "audit": (Column.BOUND, Column.HITS),
+}
+
 TableRow = Mapping[Any, Any]  # from column names to values
 Estimate = tuple[float, float, float]  # a statistic, and the ends of its interval
 Verdict = Literal[
@@ -80,23 +90,20 @@ Criterion = Callable[[pd.DataFrame, float, CriterionSettings], list[Comparison]]
 RowCriterion = Callable[[TableRow, float, CriterionSettings], Comparison]
 
 
-def _for_rows_with(*columns: str) -> Callable[[RowCriterion], Criterion]:
-    """Extend a criterion of single rows to tables, for the rows with a number in each of these columns.
+def _of_each_row(compare: RowCriterion) -> Criterion:
+    """Extend a criterion of single rows to tables, for the rows with a number in each column of `NEEDS`.
 
     A row may have a `positive_control`: the number of trials in which the attack succeeds without the defence. Unless
     it shows a probability of success above 1/2, the row's verdict is inconclusive.
     """
 
-    def extend(compare: RowCriterion) -> Criterion:
-        @functools.wraps(compare)
-        def criterion(rows: pd.DataFrame, error: float, settings: CriterionSettings) -> list[Comparison]:
-            each = (dict(zip(rows, values, strict=True)) for values in rows.to_numpy(object))  # a tenth of `to_dict`
-            numbers = (row for row in each if not any(pd.isna(row[column]) for column in columns))
-            return [_doubt(compare(row, error, settings), _attack_works(row, error)) for row in numbers]
+    @functools.wraps(compare)
+    def criterion(rows: pd.DataFrame, error: float, settings: CriterionSettings) -> list[Comparison]:
+        each = (dict(zip(rows, values, strict=True)) for values in rows.to_numpy(object))  # a tenth of `to_dict`
+        numbers = (row for row in each if not any(pd.isna(row[name]) for name in NEEDS[compare.__name__]))
+        return [_doubt(compare(row, error, settings), _attack_works(row, error)) for row in numbers]
 
-        return criterion
-
-    return extend
+    return criterion
 
 
 def _attack_works(row: TableRow, error: float) -> bool:
@@ -110,7 +117,7 @@ def _doubt(comparison: Comparison, trusted: bool) -> Comparison:
     return comparison if trusted else replace(comparison, verdict="inconclusive")
 
 
-@_for_rows_with(Column.EXACT)
+@_of_each_row
 def equality(row: TableRow, error: float, settings: CriterionSettings) -> Comparison:
     """The mean equals `exact`: its interval contains `exact`, and is narrow enough to exclude other values."""
     low, high = _mean_interval(row, error)
@@ -121,7 +128,7 @@ def equality(row: TableRow, error: float, settings: CriterionSettings) -> Compar
     return _doubt(_comparison(row, verdict, (row[Column.MEAN], low, high), exact, slack), _has_enough_trials(row))
 
 
-@_for_rows_with(Column.BOUND)
+@_of_each_row
 def upper_bound(row: TableRow, error: float, settings: CriterionSettings) -> Comparison:
     """The mean is at most `bound`. A run that diverged has no mean, and exceeds every bound."""
     if row.get(Column.STATUS) == "diverged":
@@ -130,7 +137,7 @@ def upper_bound(row: TableRow, error: float, settings: CriterionSettings) -> Com
     return _doubt(_below(row, (mean, *_mean_interval(row, error)), mean), _has_enough_trials(row))
 
 
-@_for_rows_with(Column.BOUND)
+@_of_each_row
 def probability(row: TableRow, error: float, settings: CriterionSettings) -> Comparison:
     """The probability behind `count` out of `trials` is at most `bound`.
 
@@ -143,7 +150,7 @@ def probability(row: TableRow, error: float, settings: CriterionSettings) -> Com
     return replace(comparison, flips=chance_of_change(count, trials, bound=row[Column.BOUND], error=error))
 
 
-@_for_rows_with(Column.BOUND, Column.COUNT)
+@_of_each_row
 def always(row: TableRow, error: float, settings: CriterionSettings) -> Comparison:
     """No trial exceeds `bound`; `count` is the number of trials that do.
 
@@ -185,14 +192,14 @@ def growth(rows: pd.DataFrame, error: float, settings: CriterionSettings) -> lis
     return comparisons
 
 
-@_for_rows_with(Column.BOUND, Column.VALUE)
+@_of_each_row
 def computed(row: TableRow, error: float, settings: CriterionSettings) -> Comparison:
     """The number `value`, computed without trials, is at most `bound`."""
     value = row[Column.VALUE]
     return _below({**row, Column.TRIALS: 0}, (value, value, value), value)
 
 
-@_for_rows_with(Column.BOUND, Column.HITS)
+@_of_each_row
 def audit(row: TableRow, error: float, settings: CriterionSettings) -> Comparison:
     """The attack proves no ε above `bound`, the accounted ε at `delta`.
 

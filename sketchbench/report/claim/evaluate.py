@@ -1,19 +1,19 @@
 """Evaluate claims on tables: verdicts."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from sketchbench.measure.column import TRIALS_THERE, Column
-from sketchbench.report.claim import judging
+from sketchbench.report.claim import conditions, judging
 from sketchbench.report.claim.claims import NOTHING, Claim, ClaimError
 from sketchbench.report.claim.control import KINDS, NegativeControl
 from sketchbench.report.claim.criteria import Verdict
 from sketchbench.report.claim.error_rate import ErrorLevels, ErrorRate
-from sketchbench.report.claim.gate import apply_gate
+from sketchbench.report.claim.gate import ROLE, apply_gate
 from sketchbench.report.claim.judging import CheckedRows, Judgement, Measured, compare, decide
 from sketchbench.report.claim.rerun import chance_of_another
 
@@ -96,11 +96,13 @@ def evaluate(
         for method, selected in first.selected.items():
             if judgements := compare(selected, level):
                 controls = {kind: compare(rows, level) for kind, rows in first.against[method].items()}
-                row = _row(claim, method, first.labels[method], judgements, controls, scale)
+                row = _row(claim, method, first.labels[method], judgements, controls, scale, first.missing[method])
                 if method in (own or {}).get((kinds or {}).get(row["study"], ""), ()) and not claim.on_times:
                     row["predicted"] = NOTHING
                 rows.append(row)
-    return pd.DataFrame(apply_gate(rows, kinds or {})), levels
+    contracts = (study for claim in claims if claim.role == ROLE for study in claim.studies)
+    required = {kinds[study] for study in contracts if study in kinds} if kinds else set()
+    return pd.DataFrame(apply_gate(rows, kinds or {}, required)), levels
 
 
 def _families(passes: Iterable["_FirstPass"]) -> list[Counter[str]]:
@@ -117,6 +119,7 @@ class _FirstPass(NamedTuple):
     sizes: tuple[
         Counter[str], ...
     ]  # comparisons of measured numbers by study, of the claim and of each kind of control
+    missing: dict[str, list[str]]  # by method, the conditions without rows
     idle: str  # the first check that finds nothing to judge for any method, in words; "" for none
 
 
@@ -139,7 +142,8 @@ def _first_pass(claim: Claim, tables: Mapping[str, Measured]) -> _FirstPass:
     for kind in KINDS:
         families.append([one for rows in against.values() for one in compare(rows.get(kind, []), _any_level)])
     sizes = tuple(Counter(one.study for one in family if one.comparison.trials > 0) for family in families)
-    return _FirstPass(labels, selected, against, sizes, idle)
+    missing = {method: conditions.missing(claim, tables, method) for method in selected}
+    return _FirstPass(labels, selected, against, sizes, missing, idle)
 
 
 def _any_level(study: str) -> float:
@@ -170,18 +174,25 @@ def _plain(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _row(
-    claim: Claim, method: str, label: str, judgements: list[Judgement], made: dict[str, list[Judgement]], scale: str
+    claim: Claim,
+    method: str,
+    label: str,
+    judgements: list[Judgement],
+    made: dict[str, list[Judgement]],
+    scale: str,
+    missing: Sequence[str],
 ) -> dict[str, Any]:
     """The verdict on a method, with the comparison that decides it, and the verdicts on its controls, by kind."""
     verdict, (study, criterion, worst) = _decided(judgements)
     columns, near = (_control_columns(*each, made.get(each[0])) for each in claim.controls_of(method).items())
     stand_in = scale in claim.stand_ins
+    passed = columns["negative_control_verdict"], near["near_miss_verdict"]
     tightness = pd.Series([judgement.comparison.tightness for judgement in judgements], dtype=float)
     return {
         **_identity(claim),
         "role": claim.role_of(method),
         Column.LABEL: label,
-        "verdict": judging.weigh(verdict, columns["negative_control_verdict"], near["near_miss_verdict"], stand_in),
+        "verdict": judging.weigh(verdict, *passed, stand_in, complete=not missing),
         "predicted": claim.predicted_of(method, scale),
         "statistic": worst.statistic,
         "low": worst.low,
@@ -193,6 +204,7 @@ def _row(
         "loosest": tightness.max(),
         Column.TRIALS: worst.trials,
         "comparisons": len(judgements),
+        "missing": ", ".join(missing),
         Column.CASE: worst.case,
         "criterion": criterion,
         "study": study,
@@ -215,11 +227,12 @@ def _control_columns(kind: str, control: NegativeControl | None, judgements: lis
     """The columns about a method's control, which may be missing. `judgements` are its comparisons, None if it has no
     rows for a stated reason."""
     name = control.name if control else ""
-    values: tuple[Any, ...] = (name, "" if judgements is None else "not run", np.nan, np.nan, "")
+    values: tuple[Any, ...] = (name, "" if judgements is None else "not run", np.nan, np.nan, "", "")
     if judgements:
         verdict, (_, criterion, worst) = _decided(judgements)
-        values = (name, verdict, worst.statistic, worst.bound, criterion)
-    ends = ("", "_verdict", "_statistic", "_bound", "_criterion")
+        rejected = sum(judgement.comparison.verdict == "fails" for judgement in judgements)
+        values = (name, verdict, worst.statistic, worst.bound, criterion, f"{rejected} of {len(judgements)}")
+    ends = ("", "_verdict", "_statistic", "_bound", "_criterion", "_rejected")
     return {f"{kind}{end}": value for end, value in zip(ends, values, strict=True)}
 
 

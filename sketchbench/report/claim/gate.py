@@ -1,6 +1,6 @@
 """The gate: a method that breaks the contract has no other verdicts."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -13,13 +13,13 @@ Row = dict[str, Any]
 Method = tuple[str, str]  # its kind and its name, since a sketch and a recovery are called `count_sketch`
 
 
-def apply_gate(rows: Iterable[Row], kinds: Mapping[str, str]) -> list[Row]:
+def apply_gate(rows: Iterable[Row], kinds: Mapping[str, str], required: Collection[str] = ()) -> list[Row]:
     """Void the verdicts of methods that break the contract; the case then lists the broken claims.
 
-    The verdicts of a method whose contract was not measured, although its kind's contract was, become void, too: the
-    method takes none of the contract's sizes. Controls, which are broken on purpose, keep their verdicts. An
-    inconclusive claim of the contract changes nothing. `rows` is a table of verdicts; `kinds` has the kind of the
-    methods by study.
+    The verdicts of a method whose contract was not measured become void, too, if its kind's contract was measured or
+    is `required`: the contract's table is missing, or the method takes none of the contract's sizes. Controls, which
+    are broken on purpose, keep their verdicts. An inconclusive claim of the contract changes nothing. `rows` is a table
+    of verdicts; `kinds` has the kind of the methods by study.
     """
     rows = list(rows)
     broken: dict[Method, list[str]] = {}
@@ -32,8 +32,10 @@ def apply_gate(rows: Iterable[Row], kinds: Mapping[str, str]) -> list[Row]:
         method, reason = _method(row, kinds), ""
         if method in broken:
             reason = f"breaks the contract: {', '.join(broken[method])}"
-        elif method[0] in of_kinds and method not in measured:
-            reason = "the contract was not measured: it takes none of the sizes in conf/study/contract.yaml"
+        elif method not in measured and method[0] in of_kinds:
+            reason = "the contract was not measured: it takes none of the sizes of the contract's study"
+        elif method not in measured and method[0] in required:
+            reason = "the contract was not measured: its table is missing"
         spared = row["role"] == ROLE or row["verdict"] == "not run" or method[1].startswith(CONTROLS)
         gated.append({**row, "verdict": VOID, Column.CASE: reason} if reason and not spared else row)
     return gated

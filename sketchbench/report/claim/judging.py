@@ -36,13 +36,17 @@ class Measured:
         """The label of each method."""
         return {method: rows[Column.LABEL].iloc[-1] for method, rows in self._of.items()}
 
+    def rows(self, method: str) -> pd.DataFrame:
+        """All rows of a method."""
+        return self._of.get(method, self._table.iloc[:0])
+
     def select(self, check: Check, method: str) -> pd.DataFrame:
         """The rows of one method that a check applies to, with columns `exact` and `bound`.
 
         Raises ClaimError for a column that the table lacks."""
         key = f"{method} {check.where}"
         if key not in self._selected:
-            rows = self._of.get(method, self._table.iloc[:0])
+            rows = self.rows(method)
             chosen = pd.Series(True, rows.index)
             for column, value in check.where.items():
                 if column not in rows:
@@ -115,8 +119,11 @@ def decide(comparisons: Iterable[Comparison]) -> Verdict:
     return max((comparison.verdict for comparison in comparisons), key=SEVERITY.index, default="holds")
 
 
-def weigh(verdict: Verdict, control: str, near_miss: str = "", stand_in: bool = False) -> Verdict:
-    """The verdict on a method, given the verdicts on its negative control and its near miss ("" if missing).
+def weigh(
+    verdict: Verdict, control: str, near_miss: str = "", stand_in: bool = False, complete: bool = True
+) -> Verdict:
+    """The verdict on a method, given the verdicts on its negative control and its near miss ("" if missing), and
+    whether the rows are complete: without the rows of a condition, the rest decides nothing unless it fails.
 
     A claim that holds is informative only if the control fails the same checks. If the control passes them, the claim
     is vacuous; if the control is inconclusive, so is the claim. If the near miss does not fail, the claim is not sharp.
@@ -126,6 +133,8 @@ def weigh(verdict: Verdict, control: str, near_miss: str = "", stand_in: bool = 
         return "does not transfer"
     if verdict != "holds":
         return verdict
+    if not complete:
+        return "inconclusive"
     if control not in ("", "fails"):
         return "vacuous" if control == "holds" else "inconclusive"
     return "holds" if near_miss in ("", "fails") else "holds, not sharp"

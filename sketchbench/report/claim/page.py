@@ -26,6 +26,7 @@ ROLES = {
 PREDICTED = ("as predicted", "otherwise", "nothing predicted", "not run")
 ONLY = "its only comparison"  # the case of a claim that compares one number
 SHAKY = 0.01  # the chance of another verdict above which a verdict is listed
+FEW = 0.5  # the share of a control's comparisons, below which their rejection is listed
 PAPERS_ROLES = ("printed", "corrected")
 SITE = """\
 The evidence of each verdict, with pictures, reasons and commands, is on the site that `make site` builds in
@@ -58,7 +59,9 @@ def render(
         "## What was run",
         _facts(facts, levels),
         *_reruns(verdicts),
+        *_missing(verdicts),
         *_uncontrolled(claims, verdicts),
+        *_hardly_rejected(verdicts),
         *_near_misses(verdicts),
         *_errata(errata, verdicts),
     ]
@@ -214,6 +217,41 @@ def _uncontrolled(claims: list[Claim], verdicts: pd.DataFrame) -> list[str]:
         return []
     text = f"{len(names)} claims. If such a claim holds, it may be vacuous: {'; '.join(names)}."
     return ["## Without a negative control yet", text]
+
+
+def _missing(verdicts: pd.DataFrame) -> list[str]:
+    """The verdicts that lack conditions of their claim, by claim and conditions."""
+    rows = verdicts[verdicts["missing"].fillna("").ne("")]
+    if rows.empty:
+        return []
+    text = "These claims name conditions that this scale did not measure. A claim without one of its conditions is at "
+    text += "most inconclusive."
+    lines = [
+        f"{claim}: {lack} ({', '.join(own[Column.LABEL])})" for (claim, lack), own in rows.groupby(["claim", "missing"])
+    ]
+    return ["## Conditions without a measurement", text, _bullets(lines)]
+
+
+def _hardly_rejected(verdicts: pd.DataFrame) -> list[str]:
+    """The claims that hold, of whose negative control fewer than half of the comparisons are rejected."""
+    rejected = verdicts["negative_control_rejected"].fillna("")
+    holding = rejected[verdicts["verdict"].str.startswith("holds") & rejected.ne("")]
+    few = holding[holding.map(_share) < FEW]
+    if few.empty:
+        return []
+    text = (
+        f"A claim rejects its negative control if one comparison of the control fails. For {len(few)} of "
+        f"{len(holding)} verdicts that hold, fewer than half of the comparisons fail: the others would not have seen "
+        "the control. The smallest number by claim:"
+    )
+    lines = [f"{claim}: {min(own, key=_share)}" for claim, own in few.groupby(verdicts["claim"], sort=False)]
+    return ["## Controls that few comparisons reject", text, _bullets(lines)]
+
+
+def _share(rejected: str) -> float:
+    """The share in a text such as `2 of 30`."""
+    some, all_of_them = map(int, rejected.split(" of "))
+    return some / all_of_them
 
 
 def _near_misses(verdicts: pd.DataFrame) -> list[str]:

@@ -46,20 +46,23 @@ class Compared(NamedTuple):
 
 def compare(published: pd.DataFrame, found: pd.DataFrame) -> list[Compared]:
     """The verdicts of a run beside the published verdicts, in the order of the run, without verdicts on times. A claim
-    that one of the two has not run is one entry for each method, `not run`.
+    that only this run has judged is one entry for each method, `not run`; a published verdict that this run lacks,
+    because its study was left out, differs.
 
     Both tables are from `check.read_verdicts`; the published table may lack the column `predicted`.
     """
     was, now = _by_key(published), _by_key(found)
     timed = {row["claim"] for row in now.values() if row["predicted"] == ANY}
-    idle = {claim for rows in (was, now) for (claim, _), row in rows.items() if row["verdict"] == "not run"}
+    idle, left_out = ({key[0] for key, row in rows.items() if row["verdict"] == "not run"} for rows in (was, now))
     keys = [key for key in dict.fromkeys([*now, *was]) if key[0] not in timed]
     judged = {claim for claim, method in keys if method}
     compared = []
     for claim, method in keys:
         before, after = was.get((claim, method)), now.get((claim, method))
         label = (after or before or {})[Column.LABEL] or method
-        if claim not in idle:
+        if claim in left_out and before and before["verdict"] != "not run":
+            compared.append(Compared(claim, label, "differs", f"not run, published {before['verdict']}"))
+        elif claim not in idle | left_out:
             compared.append(Compared(claim, label, *_word(before, after)))
         elif method or claim not in judged:
             compared.append(Compared(claim, label, "not run"))
@@ -76,10 +79,21 @@ def _word(was: Row | None, now: Row | None) -> tuple[Word, str, str]:
         return "differs", "it is not published" if was is None else "it is published, but missing here", ""
     before, after = was["verdict"], now["verdict"]
     apart = _apart(was, now)
+    if fewer := _fewer(was, now):
+        return "differs", f"{after}, {fewer}", ""
     if before == after:
         return ("differs", f"{after}, {apart}", _numbers(was, now)) if apart else ("reproduced", "", "")
     word: Word = "differs" if apart else _of_verdicts(before, after)
     return word, f"{after}, published {before}", _numbers(was, now)
+
+
+def _fewer(was: Row, now: Row) -> str:
+    """The comparisons that a run lacks of the published comparisons, of a claim or of its control, in words."""
+    for name, column in (("comparisons", "comparisons"), ("comparisons of the control", "negative_control_rejected")):
+        before, after = (float(str(row.get(column, "")).split(" of ")[-1] or "nan") for row in (was, now))
+        if after < before:
+            return f"{after:.0f} {name}, published {before:.0f}"
+    return ""
 
 
 def _of_verdicts(was: str, now: str) -> Word:

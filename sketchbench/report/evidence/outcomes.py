@@ -11,7 +11,7 @@ from sketchbench.report.claim.page import predicted
 TEXTS = (
     *("claim", "paper", "place", "role", "label", "method", "verdict", "predicted", "study", "dataset", "case", "code"),
     *("criterion", "negative_control", "negative_control_verdict", "negative_control_criterion"),
-    *("near_miss", "near_miss_verdict"),
+    *("near_miss", "near_miss_verdict", "missing", "negative_control_rejected"),
 )
 NUMBERS = (
     *("statistic", "low", "high", "bound", "slack", "tightness", "loosest", "trials"),
