@@ -9,7 +9,7 @@ export PATH := $(if $(filter /%,$(VENV)),,$(CURDIR)/)$(BIN):$(PATH)
 
 .DELETE_ON_ERROR:
 .PHONY: results paper keep report site test-site check test tests fuzz test-cuda test-flower test-slurm browser carry \
-	lint style types layers workflow bench resolve lock clean help
+	scenarios lint style types layers workflow bench resolve lock clean help
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST)
@@ -145,6 +145,9 @@ $(VENV)/slurm: $(VENV)/ready requirements-slurm.lock
 
 test-slurm: $(VENV)/slurm ## runs on a SLURM cluster of one node, which it starts; needs root, slurm-wlm and munge
 	PYTHONPATH="$$PWD/$(VENV)/slurm" python -m pytest -p no:xdist -m slurm tests/slurm $(ARGS)
+
+scenarios: $(VENV)/ready ## kills, limits, clocks, edits during a run: a quarter of an hour on a quiet machine
+	python -m pytest -p no:xdist tests/workflow/scenarios.py $(ARGS)
 
 # CuPy for its names alone, and NVRTC; in a folder of their own, where no other test finds them. Without them the tests
 # that need them are skipped, and the next call looks for them again.

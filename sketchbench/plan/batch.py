@@ -13,7 +13,7 @@ from typing import Any
 from sketchbench.base.course import with_time_limit
 from sketchbench.base.files import clear, remove, set_aside
 from sketchbench.plan.cost import Cost
-from sketchbench.report.seal import digest
+from sketchbench.report.seal import digest, present
 from sketchbench.run.signature import targets
 
 LEAST = 30.0  # seconds of runs that justify a process
@@ -129,7 +129,7 @@ class Batch:
         from sketchbench.run import record  # a quarter of a second that a list of runs does without
 
         place, text, done = Path(self.receipt), "", True
-        lines = clear(place)
+        lines = [*clear(place), *present(place)]
         for run in self.runs:
             path, planned = Path(run.record), len(run.trials)
             lines += clear(path)

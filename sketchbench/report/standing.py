@@ -99,7 +99,8 @@ def check(
 
     Raises FileError (an OSError) as `seal.check` does.
     """
-    lines = seal.mend(folder)
+    claims = list(claims)
+    lines = [*seal.mend(folder), *(line for path in claims for line in seal.present(path))]
 
     def check_report(name: str, suffixes: Sequence[str], made_of: Mapping[str, str]) -> None:
         files = [folder / f"{name}{suffix}" for suffix in suffixes]

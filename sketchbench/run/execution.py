@@ -1,5 +1,6 @@
 """Execution: a resolved config becomes a task, with the objects that the task asks for, and the task runs."""
 
+import contextlib
 import importlib
 import inspect
 import os
@@ -74,7 +75,8 @@ def execute(config: dict[str, Any], code: str = "") -> list[Row]:
     Raises:
         Unfinished: at the time limit of the config.
     """
-    rows: list[Row] = with_task(config, lambda task: task.run(), code)
+    with contextlib.chdir("."):  # own code may go elsewhere
+        rows: list[Row] = with_task(config, lambda task: task.run(), code)
     return rows
 
 

@@ -32,4 +32,4 @@ rule run:
     message:
         "{wildcards.study}: {params.title}"
     shell:
-        "python -m sketchbench step job --receipt {output:q} {params.folder} < {params.batch:q} 2> {log:q}"
+        "sh workflow/job {output:q} {params.title:q} {log:q} {params.folder} < {params.batch:q}"
