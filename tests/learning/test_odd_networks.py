@@ -12,7 +12,9 @@ from torch import nn
 
 from sketchbench import kernels
 from sketchbench.attack.dense_networks import DenseNetworks
+from sketchbench.federated.double_blind import respond
 from sketchbench.learning.dataset import digits, partition
+from sketchbench.learning.model.blind import make_blind
 from sketchbench.learning.model.dense import is_perceptron
 from sketchbench.learning.model.networks import initialise, mlp
 from sketchbench.learning.objective.network import Network
@@ -57,8 +59,16 @@ def by_training(make: Make) -> Slopes:
     return own.gradients(w)[0].astype("float32")
 
 
+def by_fedavg(make: Make) -> Slopes:
+    """A client's step of FedAvg at the rate 1."""
+    twin = make_blind(by_torch(make)[0])
+    steps = respond(twin, 0, torch.tensor(IMAGES), torch.tensor(LABELS), rate=1.0).steps
+    assert list(steps) == [name for name, _ in twin.named_parameters()]
+    return torch.cat([step.flatten() for step in steps.values()]).numpy()
+
+
 @pytest.mark.parametrize("name", ODD)
-@pytest.mark.parametrize("found", [by_frontier, by_training])
+@pytest.mark.parametrize("found", [by_frontier, by_training, by_fedavg])
 def test_gradients_are_those_of_forward(name: str, found: Callable[[Make], Slopes]) -> None:
     _, wanted = by_torch(ODD[name])
     assert wanted.any() or name == "Zero"
