@@ -65,7 +65,7 @@ def draw_victim(data: Dataset, model: MakeModel, kernels: Kernels, seed: int, *,
 
     def network(family: Family | None) -> torch.nn.Module:
         make = functools.partial(model, data.shape, data.classes, family)
-        return initialise(make, weights).to(device, torch.float64)
+        return initialise(make, weights, data.shape).to(device, torch.float64)
 
     return Victim(network, Samples(images, labels), data.classes)
 

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from sketchbench.attack.door import check_axes, check_labels, check_tensor
 from sketchbench.compressor.message import Layout
 from sketchbench.kernels import Array, Kernels
+from sketchbench.learning.model.dense import dense_layers
 
 FAR = 1e6  # standard error of an unknown input
 LEAST = 1e-300  # replaces a zero divisor
@@ -208,12 +209,11 @@ def estimate_first_inputs(update: Tensor, known: Tensor, layout: Layout) -> tupl
 
 
 def _dense_layers(network: nn.Module) -> list[nn.Linear]:
-    parts = [part for part in network.children() if not isinstance(part, nn.Flatten)]
-    layers = [part for part in parts[::2] if isinstance(part, nn.Linear) and part.bias is not None]
-    between = [part for part in parts[1::2] if isinstance(part, nn.ReLU)]
-    if not layers or len(layers) + len(between) != len(parts) or len(layers) != len(between) + 1:
-        names = ", ".join(type(part).__name__ for part in parts)
+    layers = dense_layers(network)
+    if layers is None:
+        names = ", ".join(type(part).__name__ for part in network.children())
         raise ValueError(
-            f"a network of {names or 'no layers'} can't be stacked; choose dense layers with ReLU: model=mlp"
+            f"{type(network).__name__} of {names or 'no layers'} can't be stacked; choose an nn.Sequential of dense "
+            "layers with ReLU between them, without hooks: model=mlp"
         )
     return layers

@@ -110,7 +110,9 @@ def draw_further(
 def draw_networks(data: Dataset, model: MakeModel, seed: int, trials: range) -> DenseNetworks:
     """Draw the networks of these trials."""
     keys = (seeds.key(seed, network="leakage", trial=trial) for trial in trials)
-    return DenseNetworks([initialise(lambda: model(shape=data.shape, classes=data.classes), key) for key in keys])
+    return DenseNetworks(
+        [initialise(lambda: model(shape=data.shape, classes=data.classes), key, data.shape) for key in keys]
+    )
 
 
 def pixels(images: Tensor) -> NDArray[np.float64]:

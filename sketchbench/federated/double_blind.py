@@ -189,6 +189,7 @@ def respond(
     if not 0 < rate < math.inf:
         raise ValueError(f"rate={rate} must be > 0, and finite")
     named = named or dict(twin.named_parameters())
-    gradients = torch.autograd.grad(classification.loss(twin(images), labels), list(named.values()))
+    loss = classification.loss(twin(images), labels)
+    gradients = torch.autograd.grad(loss, list(named.values()), materialize_grads=True)  # 0 for what it does not use
     steps = {name: rate * gradient for name, gradient in zip(named, gradients, strict=True)}
     return BlindReply(client, len(labels), steps)

@@ -120,7 +120,7 @@ class FedAvgExperiment(Experiment[Successive]):
     @cached_property
     def twin(self) -> nn.Module:
         """A client's network, into which broadcasts are loaded."""
-        return make_blind(initialise(self.make, 0)).to(device_of(self.kernels))
+        return make_blind(initialise(self.make, 0, self.data.shape)).to(device_of(self.kernels))
 
     def _identity(self) -> tuple[Any, ...]:
         network = (self.make, self.procedure.precision, self.kernels.NAME)
@@ -139,7 +139,7 @@ class FedAvgExperiment(Experiment[Successive]):
 
     def rounds_from(self, state: FedAvgState | None = None) -> Rounds:
         """The rounds of the training, from its start or a state on (`FedAvg.run`)."""
-        model = initialise(self.make, seeds.key(self.seed, what="weights")).to(device_of(self.kernels))
+        model = initialise(self.make, seeds.key(self.seed, what="weights"), self.data.shape).to(device_of(self.kernels))
         train = self._samples(self.data.train)
         return self.algorithm.run(
             model, self.twin, train, self.parts, self.seed, rounds=self.rounds, kernels=self.kernels, state=state

@@ -15,8 +15,9 @@ from sketchbench.federated.double_blind import BlindReply, Weights, receive
 from sketchbench.federated.fedavg import FedAvgRound
 from sketchbench.federated.fedavg_experiment import FedAvgExperiment, Successive
 from sketchbench.learning.model.autograd import sketch
+from sketchbench.learning.model.dense import is_perceptron
 from sketchbench.learning.model.sketched import operators
-from sketchbench.learning.objective.stacked import Batches, StackedPerceptron, is_perceptron, of_model
+from sketchbench.learning.objective.stacked import Batches, StackedPerceptron, of_model
 
 log = logging.getLogger(__name__)
 LARGEST = 2**16  # most weights of a network whose steps take longer to call than to compute

@@ -30,8 +30,8 @@ from sketchbench.federated.paired import RateChoice
 from sketchbench.federated.tuning import hold_out
 from sketchbench.learning.dataset.dataset import Dataset
 from sketchbench.learning.dataset.partition import deal
+from sketchbench.learning.model.dense import is_perceptron
 from sketchbench.learning.model.networks import initialise
-from sketchbench.learning.objective.stacked import is_perceptron
 from sketchbench.plan.expansion import Expansion
 from sketchbench.plan.plan import Plan
 from sketchbench.plan.selection import MINE, Places, Selection
@@ -181,7 +181,7 @@ class OwnProblem:
     @cached_property
     def _network(self) -> Any:
         make = instantiate(self._task["model"], _convert_="all")
-        return initialise(lambda: make(shape=self.data.shape, classes=self.data.classes), self.seed)
+        return initialise(lambda: make(shape=self.data.shape, classes=self.data.classes), self.seed, self.data.shape)
 
     @cached_property
     def clients(self) -> dict[str, int]:

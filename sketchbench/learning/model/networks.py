@@ -3,6 +3,7 @@ Functions take the `shape` of an image (channels, height, width), the number of 
 whose share b/d sets the sketch size of every layer (see `sketched.resize`); None or Identity makes plain layers.
 Networks return scores, without softmax or sigmoid, which belong to the loss."""
 
+import math
 from collections.abc import Callable, Sequence
 
 import torch
@@ -109,11 +110,53 @@ def strided_cnn(
     return nn.Sequential(*parts, *_perceptron(inputs, hidden, classes, family))
 
 
-def initialise(make: Callable[[], nn.Module], seed: int) -> nn.Module:
-    """Call `make` with torch's generator at this seed of 64 bits, and restore the generator."""
+def initialise(make: Callable[[], nn.Module], seed: int, shape: Shape | None = None) -> nn.Module:
+    """Call `make` with torch's generator at this seed of 64 bits, and restore the generator.
+
+    Arguments:
+        make: makes the network.
+        seed: of torch's generator.
+        shape: of the images on which the network is tried; None: it is not tried.
+
+    Raises:
+        TypeError: unless `make` gives a network.
+        ValueError: for a parameter that is not trained as it is, by name, or a `forward` that writes into its images.
+    """
     with torch.random.fork_rng():
         torch.manual_seed(seed % 2**63)
-        return make()
+        model = make()
+        if not isinstance(model, nn.Module):
+            raise TypeError(f"{type(model).__name__} is no network; the function must return a torch.nn.Module")
+        for name, value in model.named_parameters():
+            if fault := _fault(value):
+                raise ValueError(f"{type(model).__name__}: parameter {name} {fault}")
+        if shape is not None:
+            _check_images_stay(model, shape)
+    return model
+
+
+def _fault(value: nn.Parameter) -> str:
+    """Why a parameter can't be trained as a part of flat weights, with a remedy; "" if it can."""
+    if isinstance(value, nn.parameter.UninitializedParameter):
+        return "has no shape yet; give its layer the number of inputs, in the place of a lazy layer"
+    if not value.requires_grad:
+        return "is frozen (requires_grad=False); make it a buffer by register_buffer: it is neither trained nor sent"
+    if value.dtype != torch.float32:
+        return f"is of type {str(value.dtype).removeprefix('torch.')}; weights are float32"
+    return "has a hook; write into `forward` what it does" if value._backward_hooks else ""
+
+
+def _check_images_stay(model: nn.Module, shape: Shape) -> None:
+    """Raise ValueError if a pass in evaluation mode changes its images."""
+    given = torch.linspace(0, 1, 2 * math.prod(shape)).reshape(2, *shape)
+    images, before = given.clone(), model.training
+    with torch.no_grad():
+        model.eval()(images)
+    model.train(before)
+    if not torch.equal(images, given):
+        raise ValueError(
+            f"{type(model).__name__}: forward writes into the images that it is given; make new ones, as by x = x - 0.5"
+        )
 
 
 def parameters(model: nn.Module) -> int:

@@ -18,6 +18,7 @@ from sketchbench.learning.model import classification
 from sketchbench.learning.model.autograd import device_of
 from sketchbench.learning.model.classification import Samples
 from sketchbench.learning.model.client_norm import normalise_by_client
+from sketchbench.learning.model.dense import is_perceptron
 from sketchbench.learning.model.networks import MakeModel, initialise
 from sketchbench.learning.model.precision import Precision, precision_context
 from sketchbench.learning.objective import stacked
@@ -26,6 +27,7 @@ from sketchbench.learning.objective.problem import Problem
 Inputs = Literal["unit", "centred"]
 POOLED = 200  # images per pass through the network
 MEASURED = 100  # largest number of batches for the means and variances of evaluation
+DROPOUTS = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout)
 KEPT = 2**24  # largest number of pixels of all training images for which network inputs are stored
 
 Batches = Sequence[NDArray[np.int64]]  # for every client, the numbers of its samples
@@ -72,13 +74,13 @@ class Network(Problem):
         precision: Precision = "float32",
     ) -> None:
         self._device = device_of(kernels)
-        initial = initialise(lambda: model(shape=data.shape, classes=data.classes), seeds.key(seed))
-        perceptron = precision == "float32" and stacked.is_perceptron(initial)
+        initial = initialise(lambda: model(shape=data.shape, classes=data.classes), seeds.key(seed), data.shape)
+        perceptron = precision == "float32" and is_perceptron(initial)
         self._stacked = stacked.of_model(kernels, initial) if perceptron else None
         self._norms = normalise_by_client(initial)
         self._model = initial.to(self._device)
-        self._dropouts = [part for part in initial.modules() if isinstance(part, nn.Dropout)]
-        self._slots = list(_slots(self._model))
+        self._dropouts = [part for part in initial.modules() if isinstance(part, DROPOUTS)]
+        self._slots = _slots(self._model)
         parameters = list(self._model.parameters())
         self._shapes = [value.shape for value in parameters]
         self._sizes = [value.numel() for value in parameters]
@@ -107,6 +109,7 @@ class Network(Problem):
         random = seeds.generator(seed, data="measured")
         measured = random.choice(np.arange(self.clients), min(self.clients, MEASURED), replace=False)
         self._measured = self._draw_batches(np.sort(measured), random)
+        self._check_chance()
 
     def loss(self, w: Array) -> Array:
         return self._rows(w, lambda row, _: self._value(row)[None]).reshape(w.shape[:-1])
@@ -192,6 +195,18 @@ class Network(Problem):
         """Images and labels as tensors on the device of the network."""
         return Samples(torch.tensor(images, device=self._device), torch.tensor(labels, device=self._device))
 
+    def _check_chance(self) -> None:
+        """Raise ValueError if scores depend on chance without dropout layers, as a training has no seed for it."""
+        weights, batch = self._split(self._tensor(self.kernels.asarray(self.start))), [self._measured[0]]
+        self._mode(training=True)
+        with torch.random.fork_rng(), torch.no_grad():
+            once, again = self._mean_loss(weights, batch), self._mean_loss(weights, batch)
+        if not torch.allclose(once, again, rtol=1e-4, equal_nan=True):
+            raise ValueError(
+                f"{type(self._model).__name__}: scores depend on chance that no dropout layer makes; draw it by "
+                "nn.Dropout, or leave it out"
+            )
+
     def _draw(self, random: np.random.Generator) -> tuple[NDArray[np.int64], Batches, int]:
         """Draw a round: participating clients in ascending order, their batches, and a seed of dropout."""
         clients = np.arange(self.clients)
@@ -227,7 +242,8 @@ class Network(Problem):
         self._mode(training=True, dropping=dropping)
         weights = [part.requires_grad_() for part in self._split(w)]
         for pool in _pools(batches):
-            slopes = torch.autograd.grad(self._mean_loss(weights, pool), weights)
+            # a parameter that `forward` does not use has the gradient 0
+            slopes = torch.autograd.grad(self._mean_loss(weights, pool), weights, materialize_grads=True)
             flat = torch.cat([slope.flatten() for slope in slopes])
             total += flat * (len(pool) / len(batches))
         return total
@@ -242,8 +258,9 @@ class Network(Problem):
 
     def _score(self, weights: Sequence[Tensor], inputs: Tensor) -> Tensor:
         """The model's scores of inputs, float32 (n, classes)."""
-        for (part, name), value in zip(self._slots, weights, strict=True):
-            part._parameters[name] = value  # type: ignore[assignment]  # functional_call without its many checks
+        for places, value in zip(self._slots, weights, strict=True):
+            for part, name in places:
+                part._parameters[name] = value  # type: ignore[assignment]  # functional_call without its many checks
         with precision_context(self._precision, self._device):
             scores: Tensor = self._model(inputs)
         return scores.float()
@@ -291,10 +308,14 @@ class Network(Problem):
         return gradients
 
 
-def _slots(model: nn.Module) -> Iterator[tuple[nn.Module, str]]:
-    """The module and the name in it of each of a model's parameters, in their order."""
+def _slots(model: nn.Module) -> list[list[tuple[nn.Module, str]]]:
+    """The modules that have each of a model's parameters, and the name in them, in the order of the parameters."""
+    slots: dict[int, list[tuple[nn.Module, str]]] = {id(value): [] for value in model.parameters()}
     for part in model.modules():
-        yield from ((part, name) for name, value in part._parameters.items() if value is not None)
+        for name, value in part._parameters.items():
+            if value is not None:
+                slots[id(value)].append((part, name))
+    return list(slots.values())
 
 
 def _pools(batches: Batches) -> Iterator[Batches]:

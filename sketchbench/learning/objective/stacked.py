@@ -11,6 +11,7 @@ from torch import nn
 
 from sketchbench.base.parameters import Count, checked
 from sketchbench.kernels import Array, Kernels
+from sketchbench.learning.model.dense import is_perceptron
 from sketchbench.learning.model.networks import MakeModel, Shape, initialise
 
 EVALUATED = 1000  # images per batch in evaluation
@@ -172,17 +173,6 @@ def perceptron(kernels: Kernels, make: MakeModel, shape: Shape, classes: Count) 
             f"{', '.join(type(part).__name__ for part in model.children())}; choose a perceptron, such as model=mlp"
         )
     return of_model(kernels, model)
-
-
-def is_perceptron(model: nn.Module) -> bool:
-    """Return whether a network consists of dense layers with biases, and ReLU between them."""
-    parts = list(model.children())
-    wanted = [nn.Flatten, *(nn.ReLU if number % 2 else nn.Linear for number in range(len(parts) - 1))]
-    return (
-        [type(part) for part in parts] == wanted
-        and len(parts) % 2 == 0
-        and all(p.bias is not None for p in parts[1::2])
-    )
 
 
 def of_model(kernels: Kernels, model: nn.Module) -> StackedPerceptron:

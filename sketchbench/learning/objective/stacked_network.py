@@ -10,6 +10,7 @@ from sketchbench.base.parameters import Count, checked
 from sketchbench.kernels import Array, Kernels
 from sketchbench.learning.model import classification
 from sketchbench.learning.model.autograd import device_of
+from sketchbench.learning.model.dense import is_perceptron
 from sketchbench.learning.model.networks import MakeModel, Shape, initialise
 from sketchbench.learning.objective.stacked import (
     EVALUATED,
@@ -17,7 +18,6 @@ from sketchbench.learning.objective.stacked import (
     Projections,
     Shapes,
     StackedPerceptron,
-    is_perceptron,
 )
 from sketchbench.learning.objective.stacked import of_model as perceptron_of
 
@@ -117,7 +117,7 @@ def stacked(kernels: Kernels, make: MakeModel, shape: Shape, classes: Count) -> 
     """The stacked form of the network that `make` makes; the fast one for a perceptron. Raises ValueError if an
     image's score depends on other images or on chance, as with batch normalisation or dropout: records have no
     gradients then."""
-    model = initialise(lambda: make(shape=shape, classes=classes), 0)
+    model = initialise(lambda: make(shape=shape, classes=classes), 0, shape)
     if is_perceptron(model):
         return perceptron_of(kernels, model)
     if not scores_alone(model, shape):
