@@ -66,7 +66,7 @@ def test_a_partition_by_users_is_tried_on_data_with_users(tmp_path: Path) -> Non
     for number, users in enumerate([{}, {"users": np.arange(60) % 6}]):
         path = tmp_path / f"{number}.npz"
         np.savez(path, images=np.arange(60, dtype=np.uint8).reshape(60, 1, 1), labels=np.arange(60) % 3, **users)
-        text = f"_target_: sketchbench.learning.dataset.own.arrays\n_partial_: true\npath: {path}\n"
+        text = f"_target_: sketchbench.learning.dataset.own.arrays\n_partial_: true\npath: {path}\nwhite: 59\n"
         (tmp_path / "dataset" / f"data_{number}.yaml").write_text(text)
     check_folder(tmp_path)
 

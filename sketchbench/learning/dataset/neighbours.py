@@ -77,8 +77,9 @@ def _coarse(images: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.
         for axis in (2, 3):
             length = part.shape[axis]
             edges = np.unique(np.linspace(0, length, min(SIDE, length) + 1).round().astype(int))
-            shape = (-1, 1) if axis == 2 else (-1,)
-            part = np.add.reduceat(part, edges[:-1], axis=axis) / np.sqrt(np.diff(edges), dtype="float32").reshape(shape)
+            lengths = np.sqrt(np.diff(edges)).astype(np.float32)
+            part = np.add.reduceat(part, edges[:-1], axis=axis)
+            part /= lengths[:, None] if axis == 2 else lengths
         blocks.append(part.reshape(len(part), -1))
     return np.concatenate(blocks), total / len(images)
 

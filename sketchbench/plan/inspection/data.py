@@ -30,7 +30,9 @@ def doubts(data: Dataset) -> list[str]:
 def near_copies(data: Dataset) -> str:
     """State the share of test images with a near copy in the training part."""
     count, tests = len(compare(data).copies), len(data.test.labels)
-    return f"{count:,} of {tests:,} test images of {data.label} ({count / tests:.2%}) are near copies of training images"
+    return (
+        f"{count:,} of {tests:,} test images of {data.label} ({count / tests:.2%}) are near copies of training images"
+    )
 
 
 def _neighbours(data: Dataset) -> Iterator[str]:
