@@ -420,11 +420,11 @@ def test_wrong_arrays(tmp_path: Path, content: dict[str, Any], words: str) -> No
 def test_units_and_axes_are_read_as_said(tmp_path: Path) -> None:
     """Channels may be last, and pixels of any range; arrays are read-only, so that nobody relabels them."""
     first = own.arrays(saved(tmp_path, images=PHOTOS, labels=PHOTO_LABELS))
-    for images, said in (
-        (PHOTOS[:, :1].transpose(0, 2, 3, 1), {"channels": "last"}),
-        (PHOTOS[:, :1, :, :4], {"channels": "first"}),
+    last, few = PHOTOS[:, :1].transpose(0, 2, 3, 1), PHOTOS[:, :1, :, :4]
+    for data in (
+        own.arrays(saved(tmp_path, images=last, labels=PHOTO_LABELS), channels="last"),
+        own.arrays(saved(tmp_path, images=few, labels=PHOTO_LABELS), channels="first"),
     ):
-        data = own.arrays(saved(tmp_path, images=images, labels=PHOTO_LABELS), **said)
         assert np.array_equal(data.train.images, first.train.images[:, :1, :, : data.shape[2]])
     wide = PHOTOS.reshape(10, 1, 1, 24).repeat(5, axis=2)
     for images in (wide, wide.transpose(0, 2, 3, 1), wide[:, 0]):

@@ -26,7 +26,7 @@ ENTRIES = 2**24  # float32 numbers of a block
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Neighbourhood:
     """What the nearest training images say of a data set.
 
     Arguments:
@@ -42,7 +42,7 @@ class Comparison:
     error: float
 
 
-def compare(data: Dataset) -> Comparison:
+def compare(data: Dataset) -> Neighbourhood:
     """Compare test images and labels with the nearest training images.
 
     Two images are near copies if 1 - r is at most NEAR times its mean over two training images. Constant images, and
@@ -52,10 +52,10 @@ def compare(data: Dataset) -> Comparison:
     return _KNOWN.of(data.digest, lambda: _compare(data))
 
 
-_KNOWN = Kept[str, Comparison](4)
+_KNOWN = Kept[str, Neighbourhood](4)
 
 
-def _compare(data: Dataset) -> Comparison:
+def _compare(data: Dataset) -> Neighbourhood:
     train, test = data.train, data.test
     coarse, mean = _coarse(train.images)
     queries = _coarse(test.images)[0]
@@ -64,7 +64,7 @@ def _compare(data: Dataset) -> Comparison:
     random = seeds.generator(0, data="neighbours")
     some = np.sort(random.choice(len(coarse), min(len(coarse), QUERIES), replace=False))
     own = _nearest(coarse[some], coarse, some)
-    return Comparison(copies, *_moved(train.labels, near, test.labels, own, train.labels[some]))
+    return Neighbourhood(copies, *_moved(train.labels, near, test.labels, own, train.labels[some]))
 
 
 def _coarse(images: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
@@ -118,7 +118,7 @@ def _copies(
     coarse: NDArray[np.float32],
     most: float,
 ) -> NDArray[np.int64]:
-    """`Comparison.copies`: the pairs with 1 - r <= most. The coarse distance is a lower bound, and rules most out."""
+    """`Neighbourhood.copies`: the pairs with 1 - r <= most. The coarse distance, a lower bound, rules most out."""
     if data.train.images[0].size < FEWEST:
         return np.empty((0, 2), np.int64)
     distances = np.stack([((queries - coarse[column]) ** 2).sum(axis=1) / 2 for column in near.T], axis=1)
@@ -141,7 +141,7 @@ def _moved(
     own: NDArray[np.int64],
     sampled: NDArray[np.int64],
 ) -> tuple[float, float]:
-    """`Comparison.moved` and `error`: test images are compared with training images of the same class."""
+    """`Neighbourhood.moved` and `error`: test images are compared with training images of the same class."""
     agreed, usual = ((labels[at] == its[:, None]).mean(axis=1) for at, its in ((near, tested), (own, sampled)))
     classes = int(max(labels.max(), tested.max())) + 1
     counts = np.bincount(sampled, minlength=classes)
