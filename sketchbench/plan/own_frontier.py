@@ -29,10 +29,13 @@ from sketchbench.compressor.message import Layout
 from sketchbench.federated.paired import RateChoice
 from sketchbench.federated.tuning import hold_out
 from sketchbench.learning.dataset.dataset import Dataset
-from sketchbench.learning.dataset.partition import deal
+from sketchbench.learning.dataset.neighbours import compare
+from sketchbench.learning.dataset.partition import Parts, deal
 from sketchbench.learning.model.dense import is_perceptron
 from sketchbench.learning.model.networks import initialise
 from sketchbench.plan.expansion import Expansion
+from sketchbench.plan.inspection.data import doubts
+from sketchbench.plan.inspection.dealing import classes_of_clients
 from sketchbench.plan.plan import Plan
 from sketchbench.plan.selection import MINE, Places, Selection
 from sketchbench.report.claim import judge
@@ -184,10 +187,16 @@ class OwnProblem:
         return initialise(lambda: make(shape=self.data.shape, classes=self.data.classes), self.seed, self.data.shape)
 
     @cached_property
+    def dealt(self) -> dict[str, Parts]:
+        """The clients' images at one seed, by case."""
+        made = {case: instantiate(dict(node), _convert_="all") for case, node in self.partitions.items()}
+        labels = self.data.train.labels
+        return {case: deal(make, labels, 0, self.data.users) for case, make in made.items()}
+
+    @property
     def clients(self) -> dict[str, int]:
         """The number of clients, by case."""
-        made = {case: instantiate(dict(node), _convert_="all") for case, node in self.partitions.items()}
-        return {case: len(deal(make, self.data.train.labels, 0, self.data.users)) for case, make in made.items()}
+        return {case: len(parts) for case, parts in self.dealt.items()}
 
     @property
     def stack(self) -> int:
@@ -230,7 +239,7 @@ def smallest(node: Mapping[str, Any], data: Dataset, seed: int) -> tuple[int, bo
     make, sizes = instantiate(dict(node), _convert_="all"), []
     for trial in range(5):
         tried = hold_out(data, seed + trial)
-        sizes.append({len(part) for part in deal(make, tried.train.labels, seed + trial, tried.users)})
+        sizes.append({len(part) for part in deal(make, tried.train.labels.copy(), seed + trial, tried.users)})
     return min(map(min, sizes)), all(len(own) == 1 for own in sizes)
 
 
@@ -257,24 +266,28 @@ def one_class(data: Dataset, clients: int) -> dict[str, Any]:
 def problem_of(
     dataset: str, model: str, partition: str, clients: int, kernels: str, seed: int, folder: Path
 ) -> tuple[OwnProblem, list[str]]:
-    """Return the problem of these files, and notes on changes to the partition.
+    """Return the problem of these files, and notes on the data set and on changes to the partition.
 
     It has clients of equal shares, and the clients of `partition`, or, if that is "", clients of one class each."""
     shares = {"_target_": "sketchbench.learning.dataset.partition.iid", "_partial_": True, "clients": clients}
-    problem, notes = OwnProblem(dataset, model, {"iid": shares}, kernels, seed, folder), []
-    problem.data.check_disjoint()
+    problem = OwnProblem(dataset, model, {"iid": shares}, kernels, seed, folder)
+    notes = doubts(problem.data)
     case, other = "one class", one_class(problem.data, clients)
     if partition:
         other, note = even(load_part("partition", partition, CONF, folder), problem.data, seed)
-        case, notes = partition, [f"{partition}: {note}"] if note else []
+        case = partition
+        notes += [f"{partition}: {note}"] if note else []
     return replace(problem, partitions={"iid": shares, case: other}), notes
 
 
 def describe(problem: OwnProblem) -> str:
-    """Describe data, network and clients in one line."""
+    """Describe data, network and clients in one line, with near copies and the classes of a client."""
     data, cases = problem.data, " and ".join(problem.partitions)
+    found = [f"{case} {classes_of_clients(p, data.train.labels, data.users)}" for case, p in problem.dealt.items()]
+    copies = f"{len(compare(data).copies) / len(data.test.labels):.2%} of test images have a near copy in training"
     many = f"{len(data.train.labels):,} + {len(data.test.labels):,} images {data.shape} in {data.classes} classes"
-    return f"{data.label}: {many}; {problem.model}, {problem.layout.d:,} parameters; clients: {cases}"
+    network = f"{problem.model}, {problem.layout.d:,} parameters"
+    return f"{data.label}: {many}, {copies}; {network}; clients: {cases}; of each: {'; '.join(found)}"
 
 
 def shrunk(size: Size) -> list[str]:

@@ -119,6 +119,10 @@ CASES: dict[str, tuple[tuple[str, str], list[str]]] = {
         operator("def _sketch(self, x):\n        return super()._sketch(x.astype(np.float64))"),
         ["family: with d=16, b=4: _sketch returned float64 of shape (4, 3, 4); it must be float32 of shape (4, 3, 4)"],
     ),
+    "writing into its argument": (
+        operator("def _sketch(self, x):\n        x *= 0.5\n        return 2 * super()._sketch(x)"),
+        ["family: it changes the vectors that it is given, which are the caller's; work on a copy of them"],
+    ),
     # claims
     **{
         f"a constant {value}": (claiming(f"{{embedding_constant: {value}}}"), ["theory.embedding_constant: ", "finite"])
@@ -192,6 +196,12 @@ RECOVERIES: dict[str, tuple[str, str, str, list[str]]] = {
         RECOVERY,
         "algorithm",
         ["could not broadcast input array from shape (3,4) into shape (3,16)"],
+    ),
+    "writing into its argument": (
+        RECOVERING.replace(RESULT, f"y[:] = 0; {RESULT}"),
+        RECOVERY,
+        "algorithm",
+        ["it changes the measurements that it is given"],
     ),
     "an error": (RECOVERING.replace(RESULT, "return y[9]"), RECOVERY, "algorithm", ["in _recover: IndexError"]),
 }

@@ -30,6 +30,7 @@ def test_the_template_is_sound(tmp_path: Path) -> None:
         ("adds_up: ClassVar[bool] = True", "adds_up: ClassVar[int] = 2", "must say `adds_up: ClassVar[bool] = True`"),
         ("[..., : self.layout.d]", "", "a round gave a step of float32 and shape (2, 3325)"),
         ("(self.limit // WORD)", "(2 * self.limit // WORD)", "sends 3324 bytes in a round, the limit is 1906"),
+        ("xp, missing = at", "x *= 2; xp, missing = at", "it changes the updates that it is given"),
         ('"""Messages (T, C, runs) to updates (T, C, d)."""', "raise KeyError('means')", "KeyError"),
     ],
 )

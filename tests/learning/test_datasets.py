@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import pickle
 import re
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -327,8 +328,11 @@ def test_digits_are_those_of_the_library() -> None:
 # Data sets of one's own: arrays of a file, and pictures by class
 
 
-PHOTOS = np.arange(10 * 2 * 3 * 4, dtype=np.uint8).reshape(10, 2, 3, 4)
+PHOTOS = np.arange(10 * 2 * 2 * 6, dtype=np.uint8).reshape(10, 2, 2, 6)
 PHOTO_LABELS = np.arange(10) % 3
+
+
+DARK = {"test_images": PHOTOS // 200, "test_labels": PHOTO_LABELS}
 
 
 def saved(folder: Path, **content: Any) -> str:
@@ -339,7 +343,7 @@ def saved(folder: Path, **content: Any) -> str:
 
 def test_arrays_are_divided_once(tmp_path: Path) -> None:
     data = own.arrays(saved(tmp_path, images=PHOTOS, labels=PHOTO_LABELS), test=0.3)
-    assert (data.label, data.classes, data.shape) == ("photos", 3, (2, 3, 4))
+    assert (data.label, data.classes, data.shape) == ("photos", 3, (2, 2, 6))
     assert len(data.test.labels) == 3
     whole = data.whole
     order = np.argsort(whole.images[:, 0, 0, 0])
@@ -357,7 +361,7 @@ def test_arrays_with_a_test(tmp_path: Path) -> None:
         "test_labels": PHOTO_LABELS[6:],
     }
     data = own.arrays(saved(tmp_path, **content), label="Photos")
-    assert (data.label, data.shape, len(data.train.labels)) == ("Photos", (1, 3, 4), 6)
+    assert (data.label, data.shape, len(data.train.labels)) == ("Photos", (1, 2, 6), 6)
     assert np.array_equal(data.test.images[:, 0], PHOTOS[6:, 0])
 
 
@@ -369,7 +373,7 @@ def test_users_of_a_file(tmp_path: Path, names: bool) -> None:
     data = own.arrays(saved(tmp_path, **content), test=0.3)
     kept = data.train.images[:, 0, 0, 0] // PHOTOS[1, 0, 0, 0]
     assert data.users.tolist() == numbers[kept].tolist()
-    tested = {"test_images": PHOTOS[:3] + 1, "test_labels": PHOTO_LABELS[:3]}
+    tested = {"test_images": PHOTOS[-3:] + 1, "test_labels": PHOTO_LABELS[:3]}
     assert own.arrays(saved(tmp_path, **content, **tested)).users.tolist() == numbers.tolist()
 
 
@@ -395,17 +399,59 @@ def test_users_of_a_file(tmp_path: Path, names: bool) -> None:
             {"images": PHOTOS, "labels": PHOTO_LABELS[:4]},
             "10 images must have a label each, and there are 4",
         ),
-        (
-            {"images": np.zeros((4, 9, 9, 3), np.uint8), "labels": PHOTO_LABELS[:4]},
-            r"save images.transpose\(0, 3, 1, 2\)",
-        ),
-        ({"images": PHOTOS[:2], "labels": PHOTO_LABELS[:2]}, "test=0.2 of 2 images is 0"),
+        ({"images": PHOTOS[..., :3], "labels": PHOTO_LABELS}, r"of shape .10, 2, 2, 3. can be .* `channels: first` or"),
+        ({"images": PHOTOS.reshape(10, 24, 1, 1)[:, None, :, 0], "labels": PHOTO_LABELS}, r"10, 1, 24, 1. can be"),
+        ({"images": PHOTOS.reshape(8, 6, 5, 1)[..., [0] * 5], "labels": PHOTO_LABELS[:8]}, r"8, 6, 5, 5. can be"),
+        ({"images": PHOTOS // 15, "labels": PHOTO_LABELS}, r"images are 0 to 15, .* `white: 15` .* or `white: 255`"),
+        ({"images": PHOTOS > 100, "labels": PHOTO_LABELS}, "of type bool must be of type uint8; scale 0 to 1"),
+        ({"images": PHOTOS * 257.0, "labels": PHOTO_LABELS}, "of type float64 .*; scale 0 to 61423 to 0 to 255"),
+        ({"images": PHOTOS, "labels": PHOTO_LABELS, **DARK}, "pixels of test_images are 0 to 1, and white is 255"),
+        ({"images": PHOTOS, "labels": PHOTO_LABELS, "test_labels": PHOTO_LABELS}, "must have test_images"),
+        ({"images": PHOTOS, "labels": PHOTO_LABELS % 2 * 999_993 + 7}, "labels up to 1000000 are only 2 classes, and"),
+        ({"images": PHOTOS[-2:], "labels": PHOTO_LABELS[-2:]}, "test=0.2 of 2 images is 0"),
         ({"images": PHOTOS, "labels": PHOTO_LABELS - 1}, "labels: -1 at"),
     ],
 )
 def test_wrong_arrays(tmp_path: Path, content: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         own.arrays(saved(tmp_path, **content))
+
+
+def test_units_and_axes_are_read_as_said(tmp_path: Path) -> None:
+    """Channels may be last, and pixels of any range; arrays are read-only, so that nobody relabels them."""
+    first = own.arrays(saved(tmp_path, images=PHOTOS, labels=PHOTO_LABELS))
+    last, few = PHOTOS[:, :1].transpose(0, 2, 3, 1), PHOTOS[:, :1, :, :4]
+    for data in (
+        own.arrays(saved(tmp_path, images=last, labels=PHOTO_LABELS), channels="last"),
+        own.arrays(saved(tmp_path, images=few, labels=PHOTO_LABELS), channels="first"),
+    ):
+        assert np.array_equal(data.train.images, first.train.images[:, :1, :, : data.shape[2]])
+    wide = PHOTOS.reshape(10, 1, 1, 24).repeat(5, axis=2)
+    for images in (wide, wide.transpose(0, 2, 3, 1), wide[:, 0]):
+        assert own.arrays(saved(tmp_path, images=images, labels=PHOTO_LABELS)).shape == (1, 5, 24)
+    swapped = own.arrays(saved(tmp_path, images=PHOTOS[..., :4], labels=PHOTO_LABELS), channels="last")
+    assert swapped.shape == (4, 2, 2)
+    dim = own.arrays(saved(tmp_path, images=PHOTOS // 15, labels=PHOTO_LABELS), white=15)
+    assert dim.features(dim.whole).max() == 1
+    for array in (*first.train, *first.test):
+        with pytest.raises(ValueError, match="read-only"):
+            array.sort()
+
+
+def test_files_of_another_kind(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    np.save(tmp_path / "one.npy", PHOTOS)
+    (tmp_path / "one.npy").rename(tmp_path / "one.npz")
+    with pytest.raises(ValueError, match=r"one.npz: a single array of shape .*; it must be written by numpy.savez"):
+        own.arrays(str(tmp_path / "one.npz"))
+    path = saved(tmp_path, labels=PHOTO_LABELS)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("images", b"some bytes")
+    with pytest.raises(ValueError, match=r"images is not an array; it must be written by numpy\.savez"):
+        own.arrays(path)
+    own.arrays(saved(tmp_path, images=PHOTOS, labels=PHOTO_LABELS, lables=PHOTO_LABELS))
+    assert caplog.messages[-1].endswith(
+        "photos.npz: lables ignored; its arrays are images, labels, test_images, test_labels, users"
+    )
 
 
 @given(st.binary(max_size=200), st.integers(0, 400))
@@ -453,6 +499,60 @@ def test_wrong_pictures(tmp_path: Path) -> None:
     (tmp_path / "b" / "2.png").write_bytes(b"no picture")
     with pytest.raises(ValueError, match=r"b/2\.png: .*it must be a picture"):
         own.pictures(str(tmp_path), height=4, width=4)
+
+
+GREY = np.full((6, 6), 100, np.uint8)
+COLOUR = Image.fromarray(np.stack([GREY, GREY + 50, GREY - 90], axis=2))
+DEEP = Image.fromarray(GREY.astype(np.uint16) * 257)
+
+
+@pytest.mark.parametrize(
+    ("picture", "kind", "value"),
+    [
+        (DEEP, "png", 100),
+        (DEEP, "tif", 100),
+        (DEEP, "pgm", 100),
+        (Image.fromarray(GREY), "bmp", 100),
+        (Image.fromarray(GREY > 0), "png", 255),
+        (COLOUR, "png", 120),
+        (COLOUR.convert("RGBA"), "png", 120),
+        (COLOUR.convert("CMYK"), "tif", 120),
+        (COLOUR.convert("YCbCr"), "tif", 120),
+        (COLOUR.quantize(), "gif", 120),
+        (Image.fromarray(GREY.astype(np.int32) * 257), "tif", "mode I have no known range"),
+        (Image.fromarray(GREY / np.float32(255)), "tif", "mode F have no known range"),
+        (Image.new("LAB", (6, 6)), "tif", "mode LAB have no known range"),
+        (Image.fromarray(np.stack([GREY] * 4, axis=2)), "png", "transparent pixels have no known colour"),
+        (Image.fromarray(np.stack([GREY] * 2, axis=2)), "png", "transparent pixels have no known colour"),
+    ],
+    ids=lambda value: value.mode if isinstance(value, Image.Image) else str(value)[:9],
+)
+def test_every_mode_is_read_rightly_or_refused(
+    tmp_path: Path, picture: Image.Image, kind: str, value: float | str
+) -> None:
+    for name in "ab":
+        draw(tmp_path / name / "0.png", 1)
+        picture.save(tmp_path / name / f"1.{kind}")
+    if isinstance(value, str):
+        with pytest.raises(ValueError, match=rf"a/1\.{kind}: .*{value}"):
+            own.pictures(str(tmp_path), height=6, width=6)
+        return
+    data = own.pictures(str(tmp_path), height=6, width=6, colour=False, test=0.25)
+    assert sorted(data.whole.images.max(axis=(1, 2, 3)))[-1] == pytest.approx(value, abs=4)
+
+
+def test_several_frames_and_folders(tmp_path: Path) -> None:
+    for part in ("train", "test", "val"):
+        for name in "ab":
+            draw(tmp_path / part / name / "1.png", 1)
+    with pytest.raises(ValueError, match="val must not be beside train and test; remove it, or merge it"):
+        own.pictures(str(tmp_path), height=4, width=4)
+    (tmp_path / "test").rename(tmp_path / "tests")
+    with pytest.raises(ValueError, match=r"no picture .* of its classes \(tests, train, val\); add some"):
+        own.pictures(str(tmp_path), height=4, width=4)
+    COLOUR.save(tmp_path / "train" / "a" / "1.gif", save_all=True, append_images=[DEEP.convert("RGB")])
+    with pytest.raises(ValueError, match=r"a/1\.gif: 2 frames, of which one would count"):
+        own.pictures(str(tmp_path / "train"), height=4, width=4)
 
 
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=6), st.integers(0, 2**64 - 1))

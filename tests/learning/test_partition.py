@@ -166,3 +166,15 @@ def test_dirichlet_shares_of_the_largest_alpha_are_even() -> None:
     for alpha in (1e150, 1.7e308):
         counts = [len(part) for part in partition.dirichlet(LABELS, 0, 10, alpha)]
         assert np.ptp(counts) <= 10
+
+
+def test_a_partition_that_writes_has_copies() -> None:
+    def halves(labels: np.ndarray, seed: int, users: np.ndarray) -> list[np.ndarray]:
+        labels.sort()
+        users[:] = 0
+        return [np.arange(20), np.arange(20, 40)]
+
+    labels, users = np.arange(40) % 3, np.arange(40)
+    deal(halves, labels, 0, users)
+    assert np.array_equal(labels, np.arange(40) % 3)
+    assert np.array_equal(users, np.arange(40))

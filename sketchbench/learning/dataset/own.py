@@ -1,9 +1,11 @@
-"""A user's own data sets, from a file of arrays or from a folder of pictures by class."""
+"""A user's own data sets, from a file of arrays or from a folder of pictures by class. Their arrays are read-only, so
+that code which would change them, such as a partition that sorts the labels, raises ValueError."""
 
 import functools
+import logging
 import zipfile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +14,18 @@ from sketchbench.base import seeds
 from sketchbench.base.parameters import Count, Natural, Probability, checked
 from sketchbench.learning.dataset.dataset import Dataset, Split
 
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+log = logging.getLogger(__name__)
+
 PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
 PARTS = ("train", "test")
 CHANNELS = (1, 2, 3, 4)
 WHITE = 255
+DEEP = 65535  # white of 16 bits
+MODES = ("1", "L", "P", "RGB", "RGBA", "RGBX", "LA", "PA", "CMYK", "YCbCr", "HSV")  # of Pillow, with 8 bits a channel
+MEMBERS = ("images", "labels", "test_images", "test_labels", "users")  # of a file of arrays
 
 
 class _Picture(NamedTuple):
@@ -27,39 +37,51 @@ class _Picture(NamedTuple):
 
 
 @checked
-def arrays(path: str, label: str = "", test: Probability = 0.2, seed: Natural = 0) -> Dataset:
+def arrays(
+    path: str,
+    label: str = "",
+    test: Probability = 0.2,
+    seed: Natural = 0,
+    white: Count | None = None,
+    channels: Literal["first", "last"] | None = None,
+) -> Dataset:
     """Images and labels of a NumPy file (.npz).
 
     Arguments:
-        path: file with `images`, uint8 (n, height, width) or (n, channels, height, width), and `labels`, integers (n,)
-            from 0; perhaps also with `test_images` and `test_labels`, and with `users`, each image's user as a number
-            or name (n,).
+        path: file with `images`, uint8 (n, height, width), (n, channels, height, width) or (n, height, width,
+            channels), and `labels`, integers (n,) from 0; perhaps also with `test_images` and `test_labels`, and with
+            `users`, each image's user as a number or name (n,).
         label: name in tables and pages; "" for the file's name.
         test: without test images, the share of all images, drawn at random, that become test images.
         seed: root of that choice.
+        white: the largest value that a pixel can have; None for 255, if a pixel of each part exceeds half of it.
+        channels: the place of the axis of channels; None if the shape leaves no doubt.
 
     Raises FileNotFoundError for a missing file; ValueError, with path, value and condition, for a file or arrays of
-    another form.
+    another form, and for units, axes or classes in doubt.
     """
     place = _existing(Path(path), "file")
-    try:
-        with np.load(place, allow_pickle=False) as content:
-            found = {name: content[name] for name in content.files}
-    except (OSError, ValueError, zipfile.BadZipFile, AttributeError, EOFError) as error:
-        raise ValueError(f"{path}: {error or 'cut off'}; it must be written by numpy.savez") from None
-    names = {"images", "labels"} if "test_images" not in found else {"images", "labels", "test_images", "test_labels"}
+    found = _members(path, place)
+    if ignored := sorted(found.keys() - set(MEMBERS)):
+        log.warning("%s: %s ignored; its arrays are %s", path, ", ".join(ignored), ", ".join(MEMBERS))
+    tests = {"test_images", "test_labels"}
+    names = {"images", "labels"} | (tests if tests & found.keys() else set())
     if missing := sorted(names - found.keys()):
         there = f"it has {', '.join(found) or 'nothing'}"
         raise ValueError(f"{path}: {there}, and must have {', '.join(missing)}; numpy.savez(path, images=..., ...)")
-    train = Split(_channels(path, found["images"]), _labels(path, found["labels"]))
+    train, *given = (
+        Split(_images(path, part, found[part], white, channels), _labels(path, found[part.replace("images", "labels")]))
+        for part in ("images", "test_images")
+        if part in found
+    )
     users = _users(path, found["users"], len(train.labels)) if "users" in found else None
-    if "test_images" in found:
-        tested = Split(_channels(path, found["test_images"]), _labels(path, found["test_labels"]))
+    if given:
+        (tested,) = given
     else:
         train, tested, kept = _divided(path, train, test, seed)
         users = users if users is None else users[kept]
-    classes = max(int(part.labels.max(initial=0)) for part in (train, tested)) + 1
-    return Dataset(label or place.stem, max(2, classes), WHITE, train, tested, users=users)
+    classes = _classes(path, train, tested)
+    return _kept(Dataset(label or place.stem, classes, white or WHITE, train, tested, users=users))
 
 
 @checked
@@ -83,12 +105,15 @@ def pictures(
         test: without folders `train` and `test`, the share of all pictures, drawn at random, that become test images.
         seed: root of that choice.
 
-    Raises FileNotFoundError for a missing folder; ValueError for fewer than two classes, and, with its path, for a file
-    that is not a picture.
+    Pictures of 16 bits are scaled to 8 bits. Raises FileNotFoundError for a missing folder; ValueError for fewer than
+    two classes, for a folder beside `train` and `test`, and, with its path, for a file that is not a picture, or has
+    pixels without a range, transparent pixels, or several frames.
     """
     top = _existing(Path(path), "folder")
     names = {entry.name for entry in top.iterdir() if entry.is_dir() and not entry.name.startswith(".")}
-    apart = names == set(PARTS)
+    apart = names >= set(PARTS)
+    if more := sorted(names - set(PARTS)) if apart else []:
+        raise ValueError(f"{path}: {', '.join(more)} must not be beside {' and '.join(PARTS)}; remove it, or merge it")
     folders = [top / part for part in PARTS] if apart else [top]
     classes = sorted({entry.name for folder in folders for entry in folder.iterdir() if entry.is_dir()})
     if len(classes) < 2:
@@ -100,11 +125,14 @@ def pictures(
     for folder in folders:
         files = [(number, file) for number, name in enumerate(classes) for file in _files(folder / name)]
         if not files:
-            raise ValueError(f"{folder}: no picture ({', '.join(PICTURES)}) in the folders of its classes; add some")
+            raise ValueError(
+                f"{folder}: no picture ({', '.join(PICTURES)}) in the folders of its classes ({', '.join(classes)}); "
+                "add some, as CLASS/1.png, or as train/CLASS/1.png and test/CLASS/1.png"
+            )
         images = _read(tuple(file for _, file in files), height, width, "RGB" if colour else "L")
         parts.append(Split(images, np.array([number for number, _ in files], np.int64)))
     train, tested = parts if apart else _divided(path, parts[0], test, seed)[:2]
-    return Dataset(label or top.name, len(classes), WHITE, train, tested)
+    return _kept(Dataset(label or top.name, len(classes), WHITE, train, tested))
 
 
 def _existing(path: Path, what: str) -> Path:
@@ -114,17 +142,52 @@ def _existing(path: Path, what: str) -> Path:
     return place
 
 
-def _channels(path: str, images: NDArray[Any]) -> NDArray[Any]:
-    """Images with an axis of channels; `Dataset` checks the rest."""
+def _members(path: str, place: Path) -> dict[str, NDArray[Any]]:
+    """The arrays of a NumPy file; errors as of `arrays`."""
+    remedy = "it must be written by numpy.savez(path, images=..., labels=...)"
+    try:
+        with place.open("rb") as file:
+            content = np.load(file, allow_pickle=False)
+            if not isinstance(content, np.lib.npyio.NpzFile):
+                raise ValueError(f"a single array of shape {content.shape}")
+            found = {name: content[name] for name in content.files}
+    except (OSError, ValueError, zipfile.BadZipFile, AttributeError, EOFError) as error:
+        raise ValueError(f"{path}: {error or 'cut off'}; {remedy}") from None
+    if other := [name for name, value in found.items() if not isinstance(value, np.ndarray)]:
+        raise ValueError(f"{path}: {other[0]} is not an array; {remedy}")
+    return found
+
+
+def _images(path: str, part: str, images: NDArray[Any], white: int | None, channels: str | None) -> NDArray[Any]:
+    """Images with an axis of channels after the first, in units of white; `Dataset` checks the rest."""
     if images.ndim == 3:
-        return images[:, None]
-    if images.ndim == 4 and images.shape[1] not in CHANNELS and images.shape[3] in CHANNELS:
-        remedy = "save images.transpose(0, 3, 1, 2)"
-        raise ValueError(f"{path}: images of shape {images.shape} must be (n, channels, height, width); {remedy}")
-    if images.dtype.kind == "f":
-        remedy = "save (255 * images).round().astype('uint8') of images in [0, 1]"
-        raise ValueError(f"{path}: images of type {images.dtype} must be of type uint8; {remedy}")
+        images = images[:, None]
+    elif images.ndim == 4 and _are_last(path, part, images.shape, channels):
+        images = images.transpose(0, 3, 1, 2)
+    if images.size and images.dtype.kind in "iufb":
+        least, most = images.min().item(), images.max().item()
+        if images.dtype != np.uint8:
+            remedy = (
+                f"scale {least:g} to {most:g} to 0 to 255 and save it as uint8, as (255 * images).round() of [0, 1]"
+            )
+            raise ValueError(f"{path}: {part} of type {images.dtype} must be of type uint8; {remedy}")
+        if white is None and 2 * most <= WHITE:
+            raise ValueError(
+                f"{path}: pixels of {part} are {least} to {most}, and white is {WHITE} by default; write "
+                f"`white: {most}` if that is white, or `white: {WHITE}` if the images are dark"
+            )
     return images
+
+
+def _are_last(path: str, part: str, shape: tuple[int, ...], channels: str | None) -> bool:
+    """Whether the last of four axes has the channels; ValueError if both orders, or neither, are plausible."""
+    first, last = shape[1] in CHANNELS, shape[3] in CHANNELS
+    if channels is None and first == last and shape[1:] != (1, 1, 1):
+        raise ValueError(
+            f"{path}: {part} of shape {shape} can be (n, channels, height, width) or (n, height, width, channels); "
+            "write `channels: first` or `channels: last`"
+        )
+    return channels == "last" if channels else last and not first
 
 
 def _labels(path: str, labels: NDArray[Any]) -> NDArray[np.int64]:
@@ -132,6 +195,25 @@ def _labels(path: str, labels: NDArray[Any]) -> NDArray[np.int64]:
         shown = f"labels of type {labels.dtype} and shape {labels.shape}"
         raise ValueError(f"{path}: {shown} must be integers (n,), the class of each image, from 0")
     return labels.astype(np.int64)
+
+
+def _classes(path: str, *parts: Split) -> int:
+    """The number of classes, at least 2; ValueError if the largest label is far above the number of labels."""
+    present = np.unique(np.concatenate([part.labels for part in parts]))
+    classes = max(2, int(present.max(initial=0)) + 1)
+    if len(present) and classes > 2 * max(2, len(present)):
+        raise ValueError(
+            f"{path}: labels up to {present[-1]} are only {len(present)} classes, and must be 0 to {len(present) - 1}; "
+            "number them by numpy.unique(labels, return_inverse=True)[1]"
+        )
+    return classes
+
+
+def _kept(data: Dataset) -> Dataset:
+    """The same data set with read-only arrays."""
+    for array in (*data.train, *data.test, *(() if data.users is None else (data.users,))):
+        array.flags.writeable = False
+    return data
 
 
 def _users(path: str, users: NDArray[Any], samples: int) -> NDArray[np.int64]:
@@ -170,8 +252,28 @@ def _read(files: tuple[_Picture, ...], height: int, width: int, mode: str) -> ND
     for image, file in zip(images, files, strict=True):
         try:
             with Image.open(file.path) as picture:
-                image[:] = np.asarray(picture.convert(mode).resize((width, height))).reshape(image.shape)
+                scaled = _eight_bits(picture).convert(mode).resize((width, height))
+                image[:] = np.asarray(scaled).reshape(image.shape)
         except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-            raise ValueError(f"{file.path}: {error}; it must be a picture, so mend or remove it") from None
+            raise ValueError(
+                f"{file.path}: {error}; it must be a picture of 8 or 16 bits, so mend or remove it"
+            ) from None
     images.flags.writeable = False
     return images.transpose(0, 3, 1, 2)
+
+
+def _eight_bits(picture: "Image") -> "Image":
+    """A picture with pixels from 0 to 255. Raises ValueError for pixels of unknown range, transparent pixels, and
+    several frames."""
+    from PIL import Image
+
+    if getattr(picture, "n_frames", 1) > 1 and picture.format != "MPO":  # of cameras: the picture and its previews
+        raise ValueError(f"{picture.n_frames} frames, of which one would count; save that one")  # type: ignore[attr-defined]
+    if picture.mode.startswith("I;16") or (picture.mode == "I" and picture.format in ("PNG", "PPM")):
+        bits = getattr(picture, "tag_v2", {}).get(258, (16,))[0]  # a TIFF may have 12 of 16
+        return Image.fromarray((np.asarray(picture) * (WHITE / (2**bits - 1))).round().astype(np.uint8))
+    if picture.mode not in MODES:
+        raise ValueError(f"pixels of mode {picture.mode} have no known range; scale them to 0 to 255, and save 8 bits")
+    if picture.has_transparency_data and picture.convert("RGBA").getchannel("A").getextrema()[0] != WHITE:
+        raise ValueError("transparent pixels have no known colour; put the picture on a background")
+    return picture

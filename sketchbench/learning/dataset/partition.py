@@ -20,10 +20,10 @@ MakeParts = Callable[..., Parts]  # a config of conf/partition makes this functi
 
 
 def deal(partition: MakeParts, labels: Labels, seed: int, users: Users = None) -> Parts:
-    """The checked partition of samples with these labels; it gets `users` if it has such a parameter. Raises ValueError
-    as `check_parts` and the partition do."""
-    given = {"users": users} if takes_users(partition) else {}
-    parts = partition(labels=labels, seed=seed, **given)
+    """The checked partition of samples with these labels. It gets copies, into which it may write; `users`, too, if it
+    has such a parameter. Raises ValueError as `check_parts` and the partition do."""
+    given = {"users": None if users is None else users.copy()} if takes_users(partition) else {}
+    parts = partition(labels=labels.copy(), seed=seed, **given)
     check_parts(parts, len(labels))
     return parts
 

@@ -8,6 +8,7 @@ import dataclasses
 import functools
 import importlib
 import inspect
+import logging
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +25,8 @@ from sketchbench.base.parameters import did_you_mean
 from sketchbench.run.execution import SENSING, family_of
 from sketchbench.sketch.family import Family, SizeError
 from sketchbench.theory.known import ALWAYS
+
+log = logging.getLogger(__name__)
 
 # Sizes (d, b) of the studies; the first that the family takes is tried.
 SIZES = (
@@ -54,6 +57,19 @@ class Findings:
         line = ": ".join(filter(None, (display_path(self.path), key.lstrip("."), mistake)))
         if line not in self.lines:
             self.lines.append(line)
+
+    def note(self, doubt: str) -> None:
+        """Log a doubt, which is not a mistake."""
+        log.warning("%s: %s", display_path(self.path), doubt)
+
+    @contextmanager
+    def untouched(self, key: str, **given: Any) -> Iterator[None]:
+        """Add a mistake if the user's code, in this block, writes into an array that it was given. Arrays by name."""
+        before = {name: np.array(array) for name, array in given.items()}
+        yield
+        for name, array in given.items():
+            if not np.array_equal(before[name], array, equal_nan=array.dtype.kind == "f"):
+                self.add(key, f"it changes the {name} that it is given, which are the caller's; work on a copy of them")
 
     @contextmanager
     def running(self, key: str) -> Iterator[None]:
@@ -125,7 +141,9 @@ def _try_family(findings: Findings, key: str, family: Family) -> None:
     calls = (("_sketch", sketch.sketch, family.d, family.b), ("_desketch", sketch.desketch, family.b, family.d))
     for name, call, length, size in calls:
         for dtype in ("float64", "float32"):
-            result, wanted = np.asarray(call(np.ones((STACK, VECTORS, length), dtype))), (STACK, VECTORS, size)
+            given, wanted = np.arange(1.0, STACK * VECTORS * length + 1).astype(dtype), (STACK, VECTORS, size)
+            with findings.untouched(key, vectors=given):
+                result = np.asarray(call(given.reshape(STACK, VECTORS, length)))
             if result.shape != wanted or result.dtype != dtype:
                 returned = f"with d={family.d}, b={family.b}: {name} returned {result.dtype} of shape {result.shape}"
                 findings.add(key, f"{returned}; it must be {dtype} of shape {wanted}")
@@ -169,7 +187,9 @@ def check_recovery(findings: Findings, node: Any, family: Family | None) -> None
             sketch, x = family.draw(KEY, kernels="numpy"), np.zeros((VECTORS, family.d))
             x[:, 0], x[:, -1] = 1.0, -2.0
             recovery: Recovery = instantiate(dict(node), _partial_=True)(k=2)
-            result: object = recovery._recover(sketch.with_workspace(), sketch.sketch(x))
+            y = sketch.sketch(x)
+            with findings.untouched(key, measurements=y):
+                result: object = recovery._recover(sketch.with_workspace(), y)
             if not isinstance(result, Recovered):
                 kind = type(result).__name__
                 findings.add(key, f"_recover returned a {kind}; it must return a Recovered (x, iterations, trace)")
@@ -179,6 +199,7 @@ def check_recovery(findings: Findings, node: Any, family: Family | None) -> None
 
 def check_compressor(findings: Findings, node: Any) -> None:
     """Check a compressor's `algorithm`, and run one round without a byte limit and one with; `node` is resolved."""
+    from sketchbench.compressor import door
     from sketchbench.compressor.compressor import At, Compressor
     from sketchbench.compressor.message import Layout, byte_limit
 
@@ -198,7 +219,11 @@ def check_compressor(findings: Findings, node: Any) -> None:
             except SizeError:
                 continue
             memory = compressor.begin(TRIALS, CLIENTS, loaded)
-            done = compressor.exchange(updates, memory, At(loaded, KEY, 0, TRIALS))
+            for number in range(2):  # the second with a memory of the first
+                kept = {f"memory (array {i})": array for i, array in enumerate(door.arrays(tuple(memory)))}
+                with findings.untouched(key, updates=updates, **kept):
+                    done = compressor.exchange(updates, memory, At(loaded, KEY, number, TRIALS))
+                memory = done.memory
             step = np.asarray(done.step)
             if step.shape != (TRIALS, layout.d) or step.dtype != np.float32:
                 condition = f"it must be float32 of shape {(TRIALS, layout.d)}"

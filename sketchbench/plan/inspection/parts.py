@@ -15,6 +15,8 @@ from sketchbench.learning.dataset import digits
 from sketchbench.learning.dataset.dataset import Dataset
 from sketchbench.learning.dataset.partition import deal, takes_users
 from sketchbench.learning.model.networks import initialise
+from sketchbench.plan.inspection.data import doubts
+from sketchbench.plan.inspection.dealing import is_fixed, order, shares
 from sketchbench.plan.inspection.files import own_methods
 from sketchbench.plan.inspection.methods import Findings, formula
 from sketchbench.run.config.composition import load_part
@@ -64,7 +66,7 @@ def _example(findings: Findings, conf: Path, with_users: bool = False) -> Datase
 
 
 def _check_dataset(findings: Findings, make: Callable[[], Any]) -> None:
-    """Check that a data set is reproducible, has two classes, and shares no image between its parts."""
+    """Check that a data set is reproducible, has two classes, and shares no image between its parts; note doubts."""
     made = make()
     if not isinstance(made, Dataset):
         findings.add("", f"it gave {_name(made)}; it must give a sketchbench.learning.dataset.dataset.Dataset")
@@ -74,7 +76,8 @@ def _check_dataset(findings: Findings, make: Callable[[], Any]) -> None:
         findings.add("", f"all training labels are {present[0]}; there must be two classes at least")
     if make().digest != made.digest:
         findings.add("", "a second reading gave other images or labels; draw random numbers from a seed")
-    made.check_disjoint()
+    for note in doubts(made):
+        findings.note(note)
 
 
 def _check_model(findings: Findings, make: Callable[..., Any], data: Dataset) -> None:
@@ -90,8 +93,11 @@ def _check_model(findings: Findings, make: Callable[..., Any], data: Dataset) ->
         findings.add("", f"{at}the network has no parameters; there is nothing to train")
     elif not all(torch.equal(one, other) for one, other in zip(*weights, strict=True)):
         findings.add("", f"{at}initial weights differ at the same seed; draw them with torch's own generator")
+    images = torch.rand(IMAGES, *shape)
     with torch.no_grad():
-        scores = models[0](torch.rand(IMAGES, *shape))
+        for mode in (True, False):  # training last, as in a new network
+            with findings.untouched("", images=images.numpy()):
+                scores = models[0].train(not mode)(images)
     wanted = {(IMAGES, classes), (IMAGES, 1)} if classes == 2 else {(IMAGES, classes)}
     if not isinstance(scores, torch.Tensor) or tuple(scores.shape) not in wanted:
         shown = f"of shape {tuple(scores.shape)}" if isinstance(scores, torch.Tensor) else _name(scores)
@@ -101,12 +107,23 @@ def _check_model(findings: Findings, make: Callable[..., Any], data: Dataset) ->
 
 
 def _check_partition(findings: Findings, make: Callable[..., Any], data: Dataset) -> None:
-    """Check that a partition depends on the seed only."""
-    labels = data.train.labels
-    parts = deal(make, labels.copy(), SEED, data.users)
-    again = deal(make, labels.copy(), SEED, data.users)
+    """Check that a partition depends on the seed, unless it is fixed, and on nothing else; note the order of the file.
+
+    Seeds differ in their lowest and in a high bit, since a run's seed has 64 bits."""
+    labels, users = data.train.labels.copy(), None if data.users is None else data.users.copy()
+    given = {"labels": labels} if users is None else {"labels": labels, "users": users}
+    with findings.untouched("", **given):
+        parts, again, *others = (deal(make, labels, seed, users) for seed in (SEED, SEED, SEED + 1, SEED + 2**40))
     if len(parts) != len(again) or not all(map(np.array_equal, parts, again)):
         findings.add("", "clients have other samples at the same seed; draw random numbers from `seed`")
+    elif len(parts) > 1 and not is_fixed(make) and any(shares(parts) == shares(other) for other in others):
+        findings.add(
+            "",
+            "clients have the same samples at two seeds, so trainings repeat one division; draw random numbers from "
+            "`seed`, or say that the partition is fixed: `NAME.fixed = True` below the function NAME",
+        )
+    if note := order(parts, data.train.labels, data.users if takes_users(make) else None):
+        findings.note(note)
 
 
 def _name(thing: Any) -> str:
