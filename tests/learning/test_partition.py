@@ -175,6 +175,6 @@ def test_a_partition_that_writes_has_copies() -> None:
         return [np.arange(20), np.arange(20, 40)]
 
     labels, users = np.arange(40) % 3, np.arange(40)
-    deal(halves, labels, 0, users)
+    partition.deal(halves, labels, 0, users)
     assert np.array_equal(labels, np.arange(40) % 3)
     assert np.array_equal(users, np.arange(40))
