@@ -30,7 +30,6 @@ MISTAKES = [
     ("partition", "default_rng(seed)", "default_rng()", "clients have other samples at the same seed"),
     ("partition", "default_rng(seed)", "default_rng(0)", "clients have the same samples at two seeds"),
     ("partition", "default_rng(seed)", "default_rng(seed % 2**32)", "clients have the same samples at two seeds"),
-    ("partition", "    random = ", "    labels.sort()\n    random = ", "it changes the labels that it is given"),
     (
         "model",
         "return self.scores",

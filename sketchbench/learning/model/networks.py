@@ -126,7 +126,7 @@ def initialise(make: Callable[[], nn.Module], seed: int, shape: Shape | None = N
         torch.manual_seed(seed % 2**63)
         model = make()
         if not isinstance(model, nn.Module):
-            raise TypeError(f"{type(model).__name__} is no network; the function must return a torch.nn.Module")
+            raise TypeError(f"it gave a {type(model).__name__}; it must give a torch.nn.Module")
         for name, value in model.named_parameters():
             if fault := _fault(value):
                 raise ValueError(f"{type(model).__name__}: parameter {name} {fault}")
