@@ -135,39 +135,46 @@ def worst(several: Sequence[Events]) -> Events:
     return {name: np.max([one[name] for one in several], axis=0) for name in several[0]}
 
 
-class Freshness(NamedTuple):
-    """Two arrays (T,) of 1 for a failure, else 0: `key`, of operators, and `own`, of the clients' randomness; None if
-    there is none."""
+def freshness_of_keys(subject: CompressorSubject, compressed: bool) -> Values | None:
+    """Return 1 for each trial with a wrong key in a long run, else 0: (T,); by the messages of one vector, with the
+    clients' randomness held.
 
-    key: Values | None
-    own: Values | None
-
-
-def freshness(subject: CompressorSubject, keyed: bool, clients: int = 2) -> Freshness:
-    """Return whether randomness is drawn anew, by the messages of one vector in all rounds of a long run.
-
-    With the clients' randomness held, messages of two rounds differ if a key is `fresh`, and else are the same; without
-    a key they don't depend on one (`keyed` is False at compression 1, too, where operators need not differ). With the
-    key held, messages of any two rounds and clients differ, if the clients' randomness decides anything.
+    Messages of two rounds differ if a key is `fresh`, and are equal if it is not; without a key, they depend on none.
+    None with a key and without compression, as operators need not differ.
     """
-    compressor, trials = subject.compressor, 2
-    x = vectors("gaussian", subject.random("freshness"), 1, compressor.layout)
-    everywhere = subject.kernels.asarray(np.broadcast_to(x, (trials, clients, x.shape[1])).copy())
-    rounds = [number for window in windows(subject) for number in window]
-    first: Change = lambda at: at._replace(round=0)  # noqa: E731
+    if not traits.keyed(subject.compressor):
+        return _changes([_messages(subject, 1, 0, keys, _first) for keys in (rooted(0), rooted(1))])
+    if not compressed:
+        return None
+    several = [_messages(subject, 1, number, _any, _first) for number in _numbers(subject)]
+    return _repeats(several) if traits.fresh(subject.compressor) else _changes(several)
 
-    def sent(number: int, keys: Change, own: Change) -> list[list[bytes]]:
-        return _sent(subject, everywhere, party(subject.at(trials, number, "freshness"), keys, own))
 
-    key = None
-    if keyed:
-        several = [[one[:1] for one in sent(number, lambda at: at, first)] for number in rounds]
-        key = _repeats(several) if traits.fresh(compressor) else _changes(several)
-    elif not traits.keyed(compressor):
-        key = _changes([sent(0, keys, first) for keys in (rooted(0), rooted(1))])
-    if sent(0, first, rooted(0)) == sent(0, first, rooted(1)):
-        return Freshness(key, None)
-    return Freshness(key, _repeats([sent(number, first, lambda at: at) for number in rounds]))
+def freshness_of_clients(subject: CompressorSubject, clients: int) -> Values | None:
+    """Return 1 for each trial in which two rounds or clients of a long run have the same randomness, else 0: (T,); by
+    the messages of one vector, with the key held. None if the clients' randomness decides nothing."""
+    if _messages(subject, clients, 0, _first, rooted(0)) == _messages(subject, clients, 0, _first, rooted(1)):
+        return None
+    return _repeats([_messages(subject, clients, number, _first, _any) for number in _numbers(subject)])
+
+
+def _any(at: At) -> At:
+    return at
+
+
+def _first(at: At) -> At:
+    return at._replace(round=0)
+
+
+def _numbers(subject: CompressorSubject) -> list[int]:
+    return [number for window in windows(subject) for number in window]
+
+
+def _messages(subject: CompressorSubject, clients: int, number: int, keys: Change, own: Change) -> list[list[bytes]]:
+    """The messages of one normal vector, in two trials."""
+    x = vectors("gaussian", subject.random("freshness"), 1, subject.compressor.layout)
+    everywhere = np.broadcast_to(x, (2, clients, x.shape[1])).copy()
+    return _sent(subject, subject.kernels.asarray(everywhere), party(subject.at(2, number, "freshness"), keys, own))
 
 
 def _sent(subject: CompressorSubject, x: Array, at: At) -> list[list[bytes]]:

@@ -2,6 +2,7 @@
 
 import itertools
 import logging
+import math
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -38,7 +39,7 @@ OTHERS = 4  # vectors of other kinds than normal ones have one draw for so many 
 
 def _large() -> list[list[list[int]]]:
     """Layouts of 9/8 times 2^12, 2^16 and 2^20 entries, and one more."""
-    return [[[72, 64], [1, 1]], [[1152, 64], [1, 1]], [[1152, 1024], [1, 1]]]
+    return [[[72, 64], [1, 1]], [[1152, 64], [1, 1]], [[18432, 64], [1, 1]]]
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ class CompressorContract(Checked):
     def run(self) -> list[Row]:
         events: dict[str, list[tuple[Size, Values]]] = defaultdict(list)
         means: dict[tuple[Value, Value], list[Candidate]] = defaultdict(list)
-        reason, smallest = "", None
+        reason, smallest = "", list[tuple[Size, CompressorSubject]]()
         for layout, compression in itertools.product(self.layouts, self.compressions):
             try:
                 subject = self._subject(Layout(tuple(map(tuple, layout))), compression)
@@ -150,12 +151,13 @@ class CompressorContract(Checked):
             for one in (*self._biases(subject, budget.draws), *losses):
                 means[one.row["quantity"], one.row.get("case")].append(one._replace(row=one.row.replace(**size)))
             log.info("d=%d, compression %g", subject.compressor.layout.d, compression)
-            if smallest is None or subject.compressor.layout.d == smallest[1].compressor.layout.d:
-                smallest = size, subject
-        if smallest is None:
+            if not smallest or subject.compressor.layout.d == smallest[0][1].compressor.layout.d:
+                smallest.append((size, subject))
+        if not smallest:
             return [Row("bytes").without_number("refused", reason)]
-        size, subject = smallest
-        for name, values in itertools.chain(self._long_events(subject), self._own_events(subject, size)):
+        size, subject = smallest[-1]
+        fresh = self._fresh_events(smallest[0][1], subject, float(str(size["compression"])) > 1)
+        for name, values in itertools.chain(self._long_events(subject), fresh):
             events[name].append((size, values))
         for one in _noises(subject, self.budget.draws):
             means[one.row["quantity"], one.row["case"]].append(one)
@@ -220,17 +222,19 @@ class CompressorContract(Checked):
         for name, values in (*endurance.worst(audits).items(), *endurance.crowds(subject).items()):
             yield name, values / (EVENT if name in ("served", "view") else self.tolerance)
 
-    def _own_events(self, subject: CompressorSubject, size: Size) -> Iterator[tuple[str, Values]]:
-        keyed = traits.keyed(subject.compressor) and bool(float(str(size["compression"])) > 1)
-        found = [endurance.freshness(subject, keyed)]
-        safe = private_noise.protected(subject)
-        if safe is not None:
-            found.append(endurance.freshness(safe, False, private_noise.SUMS.clients))
-        for one in found:
-            if one.key is not None:
-                yield "renewal", one.key / EVENT
-            if one.own is not None:
-                yield "own", one.own / EVENT
+    def _fresh_events(
+        self, least: CompressorSubject, most: CompressorSubject, compressed: bool
+    ) -> Iterator[tuple[str, Values]]:
+        """Whether randomness is new in each round: of a key at the most compression, and of clients at the least, where
+        messages have enough of it."""
+        key = endurance.freshness_of_keys(most, compressed)
+        if key is not None:
+            yield "renewal", key / EVENT
+        safe = private_noise.protected(least)
+        for subject, clients in ((least, 2), (safe, private_noise.SUMS.clients)):
+            own = None if subject is None else endurance.freshness_of_clients(subject, clients)
+            if own is not None:
+                yield "own", own / EVENT
 
     def _large_events(self) -> Iterator[tuple[Size, str, Values]]:
         """What few draws show of large updates, at the highest compression that the compressor takes."""
@@ -253,7 +257,8 @@ class CompressorContract(Checked):
         """The deviations of the mean of C(x). `entry` needs all draws: a compressor may seldom send an entry."""
         if not subject.compressor.unbiased or draws < FEW:
             return
-        for kind in contract.KINDS[:1] if subject.compressor.linear else contract.KINDS:
+        few = subject.compressor.linear or draws < self.budget.draws
+        for kind in contract.KINDS[:1] if few else contract.KINDS:
             most = draws if kind == contract.KINDS[0] else max(FEW, draws // OTHERS)
             deviations = contract.bias(subject, kind, most, max(1, trials.WORKSPACE // (4 * subject.compressor.layout.d)))
             for name, one in deviations._asdict().items():
@@ -266,7 +271,8 @@ def _losses(subject: CompressorSubject, count: int) -> Iterator[Candidate]:
     contraction, variance = traits.contraction(subject.compressor), getattr(subject.compressor, "variance", None)
     bounds = {} if contraction is None else {"loss": 1 - contraction + ROUNDING}
     if isinstance(variance, float):
-        bounds["variance"] = variance + ROUNDING
+        bounds["variance"] = variance * (1 + (math.log(subject.compressor.layout.d) / subject.compressor.layout.d) ** 0.5)
+        count = count if contraction is not None else max(2, count // OTHERS)
     for kind in contract.KINDS if bounds else ():
         lost = contract.losses(subject, kind, 2 * count)
         for name, bound in bounds.items():
