@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sketchbench.base import seeds
 from sketchbench.compressor import door, traits
 from sketchbench.compressor.compressor import At, Exchange, Memory
 from sketchbench.compressor.contract import KINDS, CompressorSubject, Values, raw, relative, vectors
@@ -140,8 +141,14 @@ def freshness_of_keys(subject: CompressorSubject, compressed: bool) -> Values | 
     clients' randomness held.
 
     Messages of two rounds differ if a key is `fresh`, and are equal if it is not; without a key, they depend on none.
-    None with a key and without compression, as operators need not differ.
+    They depend on the root seed by keys and by the clients' randomness alone. None with a key and without compression,
+    as operators need not differ.
     """
+    held = subject.at(2, 0, "freshness")
+    other = dataclasses.replace(subject, seed=subject.seed + 1)
+    by_seed = _changes([_messages(one, 1, 0, lambda _: held, lambda _: held) for one in (subject, other)])
+    if by_seed.any():
+        return by_seed
     if not traits.keyed(subject.compressor):
         return _changes([_messages(subject, 1, 0, keys, _first) for keys in (rooted(0), rooted(1))])
     if not compressed:
@@ -172,7 +179,7 @@ def _numbers(subject: CompressorSubject) -> list[int]:
 
 def _messages(subject: CompressorSubject, clients: int, number: int, keys: Change, own: Change) -> list[list[bytes]]:
     """The messages of one normal vector, in two trials."""
-    x = vectors("gaussian", subject.random("freshness"), 1, subject.compressor.layout)
+    x = vectors("gaussian", seeds.generator(0, contract="freshness"), 1, subject.compressor.layout)
     everywhere = np.broadcast_to(x, (2, clients, x.shape[1])).copy()
     return _sent(subject, subject.kernels.asarray(everywhere), party(subject.at(2, number, "freshness"), keys, own))
 
