@@ -2,10 +2,14 @@
 
 import itertools
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
 
 from sketchbench.compressor.compressor import At, Exchange, Memory, Receive
 from sketchbench.compressor.desketched import Desketched
+from sketchbench.compressor.discrete import DiscreteSRHT
 from sketchbench.compressor.message import Message, Reply, place_type
 from sketchbench.compressor.power_sgd import PowerSGD
 from sketchbench.compressor.quantised import QSGD, Int8
@@ -119,3 +123,62 @@ class Stuck(PowerSGD):
             return super()._start(number, kept, at)
         start: Array = at.kernels.xp.linalg.qr(kept)[0]
         return start
+
+
+class Clipped(RandomK):
+    """Rand-K of updates whose entries are clipped at five times their root mean square."""
+
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
+        most = 5 * (x.astype("float64") ** 2).mean(axis=2, keepdims=True) ** 0.5
+        return super().encode(x.clip(-most, most).astype(x.dtype), memory, at, replies)
+
+
+class Stashed(TopK):
+    """Top-K whose server finds the clients' updates in an attribute of the class."""
+
+    _updates: ClassVar[dict[int, Array]] = {}
+
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
+        self._updates[at.round] = x
+        return super().encode(x, memory, at, replies)
+
+    def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
+        decoded = super().decode(message, at, replies)
+        update = self._updates.get(at.round)
+        return update if update is not None and update.shape == decoded.shape else decoded
+
+
+class LyingLens(RandomK):
+    """Rand-K that tells attackers the places of the next round."""
+
+    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> Any:
+        places = torch.as_tensor(at.kernels.to_numpy(self.places(at._replace(round=at.round + 1)))).long()
+        return torch.as_tensor(at.kernels.to_numpy(message.parts["values"][:, 0])), lambda x: x.gather(1, places)
+
+
+class SameNoise(DiscreteSRHT):
+    """SRHT in integers whose clients draw their noise from the server's key."""
+
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
+        return super().encode(x, memory, _KnownAt(*at), replies)
+
+
+class _KnownAt(At):
+    def private(self, part: str) -> np.random.Generator:
+        return np.random.default_rng(self.key(part))
+
+
+class Overconfident(QSGD):
+    """QSGD that states half of its variance."""
+
+    @property
+    def variance(self) -> float:
+        return super().variance / 2
+
+
+class EightVotes(QSGD):
+    """QSGD whose server averages the first eight messages."""
+
+    def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
+        first = Message({name: part[:, :8] for name, part in message.parts.items()})
+        return super().answer(first, memory, at, replies)

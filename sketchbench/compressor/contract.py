@@ -11,16 +11,20 @@ from numpy.typing import NDArray
 from sketchbench.base import seeds
 from sketchbench.compressor import door, operators, traits
 from sketchbench.compressor.compressor import At, Compressor, Memory
-from sketchbench.compressor.message import Message, Reply
+from sketchbench.compressor.message import Layout, Message, Reply
 from sketchbench.kernels import Array, Kernels
 
 Values = NDArray[np.float64]  # (trials,)
-KINDS = ("gaussian", "heavy-tailed", "sparse", "constant")
+KINDS = ("gaussian", "heavy-tailed", "sparse", "constant", "spike", "layers")
 TINY = 1e-30  # a divisor in the place of 0
-EXTREMES = (2.0**-100, 2.0**100)  # units of updates, exact in float32; their squares are not
+LARGEST = 100  # updates are tried in the units 2^-100 to 2^100, exact in float32; their squares are not
 EXACT = 2.0**-20  # deviations that are all smaller are float32 rounding, which has a mean of its own
 NUMBERLESS = (float("nan"), float("inf"), float("-inf"))
 NONZEROS = 16  # one of so many entries of a sparse vector is not 0
+SPIKE = 3  # the largest entry of a vector with a spike, over the norm of all others
+LAYERS = 8  # layers of unequal scale are multiplied by powers of two, up to 2^8 and down to 2^-8
+REGIONS = 9  # equal parts of an update of 9/8 times a power of two, of which the last part lies beyond the power
+LOST = 0.75  # deviation of a region that refutes unbiasedness: 6 standard deviations or more of REGION_WORDS words
 
 
 class MessageDeviation(NamedTuple):
@@ -72,13 +76,18 @@ class CompressorSubject:
         """Return the round with this number, for a part of the test."""
         return At(self.kernels, seeds.key(self.seed, contract=part), number, trials)
 
-    def phases(self, x: Array, memory: Memory, at: At, summed: bool) -> tuple[list[Message], list[Reply]]:
-        """Return messages and replies of all phases; the server gets the mean message if `summed`, else all."""
+    def phases(
+        self, x: Array, memory: Memory, at: At, summed: bool, decided: bool = True
+    ) -> tuple[list[Message], list[Reply]]:
+        """Return messages and replies of all phases; the server gets the mean message if `summed`, else all. Unless
+        `decided`, the last reply, with the step, is left out."""
         messages: list[Message] = []
         replies: list[Reply] = []
         server = memory
-        for _ in range(traits.phases(self.compressor)):
+        for phase in range(traits.phases(self.compressor)):
             messages.append(self.compressor.encode(x, memory, at, replies))
+            if not decided and phase == traits.phases(self.compressor) - 1:
+                break
             received = messages[-1]
             if summed:
                 received = traits.receive(self.compressor, received, at) if self.compressor.adds_up else received.mean()
@@ -89,13 +98,15 @@ class CompressorSubject:
     def compress(self, x: Array, at: At) -> Array:
         """Return C(x) for vectors x (T, d), from the first round of a single client."""
         memory = self.compressor.begin(at.trials, 1, self.kernels)
-        messages, replies = self.phases(x[:, None], memory, at, summed=False)
-        return self.compressor.decode(messages[-1], at, replies[:-1])[:, 0]
+        messages, replies = self.phases(x[:, None], memory, at, summed=False, decided=False)
+        return self.compressor.decode(messages[-1], at, replies)[:, 0]
 
 
-def vectors(kind: str, random: np.random.Generator, count: int, d: int) -> NDArray[np.float32]:
+def vectors(kind: str, random: np.random.Generator, count: int, layout: Layout) -> NDArray[np.float32]:
     """Draw vectors (count, d) of a kind: `gaussian`, `heavy-tailed` (Student's t with 2 degrees of freedom), `sparse`
-    (normal, with most entries 0), or `constant` (entries ±1)."""
+    (normal, with most entries 0), `constant` (entries ±1), `spike` (normal, with one large entry), or `layers` (normal,
+    with a scale for each parameter)."""
+    d = layout.d
     if kind == "heavy-tailed":
         x = random.standard_t(2, (count, d))
     elif kind == "constant":
@@ -105,19 +116,22 @@ def vectors(kind: str, random: np.random.Generator, count: int, d: int) -> NDArr
     if kind == "sparse":
         kept = random.permuted(np.tile(np.arange(d), (count, 1)), axis=1) < max(1, d // NONZEROS)
         x = x * kept
+    if kind == "spike":
+        x[np.arange(count), random.integers(d, size=count)] = SPIKE * d**0.5
+    if kind == "layers":
+        x = x * np.repeat(2.0 ** random.integers(-LAYERS, LAYERS + 1, len(layout.sizes)), layout.sizes)
     return x.astype(np.float32)
 
 
-def bias(subject: CompressorSubject, draws: int, block: int) -> Bias:
-    """Measure the deviation of C(x) from one normal vector x over `draws` keys, in blocks of `block` draws."""
-    d = subject.compressor.layout.d
-    x = vectors("gaussian", subject.random("bias"), 1, d)
+def bias(subject: CompressorSubject, kind: str, draws: int, block: int) -> Bias:
+    """Measure the deviation of C(x) from one vector x of a kind over `draws` keys, in blocks of `block` draws."""
+    x = vectors(kind, subject.random(f"bias {kind}"), 1, subject.compressor.layout)
     size = float(np.linalg.norm(x))
     coded = []
     for first in range(0, draws, block):
         count = min(block, draws - first)
         shared = subject.kernels.asarray(np.repeat(x, count, axis=0))
-        coded.append(_numpy(subject, subject.compress(shared, subject.at(count, part=f"bias {first}"))))
+        coded.append(_numpy(subject, subject.compress(shared, subject.at(count, part=f"bias {kind} {first}"))))
     off = (np.concatenate(coded) - x.astype(np.float64)) / size
     search, measure = off[: draws // 2], off[draws // 2 :]
     mean, error = search.mean(axis=0), search.std(axis=0) / len(search) ** 0.5
@@ -139,10 +153,29 @@ def _deviation(score: float, values: Values) -> MessageDeviation:
 
 def losses(subject: CompressorSubject, kind: str, trials: int) -> Values:
     """Return ‖C(x) - x‖² / ‖x‖² for random vectors x of a kind, (trials,)."""
-    x = vectors(kind, subject.random(kind), trials, subject.compressor.layout.d)
+    x = vectors(kind, subject.random(kind), trials, subject.compressor.layout)
     coded = subject.compress(subject.kernels.asarray(x), subject.at(trials, part=kind))
     exact = x.astype(np.float64)
     lost: Values = ((_numpy(subject, coded) - exact) ** 2).sum(axis=1) / (exact**2).sum(axis=1)
+    return lost
+
+
+def regions(subject: CompressorSubject, draws: int) -> Values:
+    """Return how far the mean of C(x) is off in each of REGIONS parts of a large normal vector x, over LOST: the mean
+    over `draws` keys of ⟨C(x) - x, x⟩/‖x‖² in a part, (REGIONS,). It is 1/LOST for a part that is never sent."""
+    x = vectors("gaussian", subject.random("regions"), 1, subject.compressor.layout)
+    shared = subject.kernels.asarray(np.repeat(x, draws, axis=0))
+    coded = raw(subject, subject.compress(shared, subject.at(draws, part="regions"))).mean(axis=0, dtype=np.float64)
+    parts = zip(np.array_split(coded, REGIONS), np.array_split(x[0].astype(np.float64), REGIONS), strict=True)
+    return np.array([abs((ours - exact) @ exact) / (exact @ exact) for ours, exact in parts]) / LOST
+
+
+def last_loss(subject: CompressorSubject) -> Values:
+    """Return ‖C(x) - x‖² / ‖x‖², (1,), of a normal vector x with a spike at the last place."""
+    x = vectors("gaussian", subject.random("last"), 1, subject.compressor.layout)
+    x[0, -1] = SPIKE * len(x[0]) ** 0.5
+    coded = _numpy(subject, subject.compress(subject.kernels.asarray(x), subject.at(1, part="last")))
+    lost: Values = ((coded - x) ** 2).sum(axis=1) / (x.astype(np.float64) ** 2).sum(axis=1)
     return lost
 
 
@@ -164,11 +197,11 @@ def lost_share(subject: CompressorSubject, rounds: PlayedRounds) -> Values:
     feedback at the server, it is that of their sketches."""
     if subject.compressor.feedback == "client":
         kept: Array = rounds.memory.clients
-        return _relative(subject, rounds.steps + kept.mean(axis=1, dtype="float64"), rounds.updates)
+        return relative(subject, rounds.steps + kept.mean(axis=1, dtype="float64"), rounds.updates)
     trials = len(rounds.steps)
     steps = rounds.steps[:, None].astype("float32")
     sketched = subject.compressor.encode(steps, rounds.memory, subject.at(trials), ()).parts["cells"][:, 0]
-    return _relative(subject, sketched + rounds.memory.server, rounds.cells)
+    return relative(subject, sketched + rounds.memory.server, rounds.cells)
 
 
 def denies_sums(compressor: Compressor) -> bool:
@@ -189,7 +222,7 @@ def step_distance(subject: CompressorSubject, rounds: PlayedRounds, clients: int
         if subject.compressor.adds_up:
             raise
         return np.full(trials, np.inf)
-    return _relative(subject, one, other)
+    return relative(subject, one, other)
 
 
 class Bytes(NamedTuple):
@@ -235,7 +268,7 @@ def check_renewal(subject: CompressorSubject, trials: int) -> tuple[Values, Valu
     """
     x = subject.kernels.xp.repeat(subject.updates("renewal", 1, 1), trials, axis=0)
     memory = subject.compressor.begin(trials, 1, subject.kernels)
-    rounds = (subject.phases(x, memory, subject.at(trials, number), summed=False)[0] for number in (0, 1))
+    rounds = (subject.phases(x, memory, subject.at(trials, number), False, decided=False)[0] for number in (0, 1))
     now, later = map(_join, rounds)
     same = _equal(subject, now, later)
     shifted = Message({name: subject.kernels.xp.roll(part, 1, axis=0) for name, part in now.parts.items()})
@@ -244,25 +277,29 @@ def check_renewal(subject: CompressorSubject, trials: int) -> tuple[Values, Valu
 
 
 def scale_distance(subject: CompressorSubject, trials: int, clients: int, rounds: int) -> Values:
-    """Return the relative distance of the steps of updates in the units EXTREMES from the steps of the same updates
-    in unit 1, (T,), for the worse unit; 1 if float32 can't hold the sums."""
-    plain = _steps(subject, trials, clients, rounds, 1.0)
-    distances = []
-    for unit in EXTREMES:
-        try:
-            scaled = _steps(subject, trials, clients, rounds, unit)
-        except OverflowError:
-            return np.ones(trials)
-        distances.append(_relative(subject, scaled.astype("float64") / unit, plain))
-    return np.max(distances, axis=0)
+    """Return the relative distance of the steps of updates in other units from the steps of the same updates in unit 1,
+    (T,); 1 if float32 can't hold the sums. Each trial has a unit of its own, from 2^-LARGEST to 2^LARGEST: both ends,
+    and others in steps of 1 for 2 LARGEST + 1 trials, else at random."""
+    if trials > 2 * LARGEST:
+        exponents = np.arange(trials) % (2 * LARGEST + 1) - LARGEST
+    else:
+        exponents = subject.random("units").integers(-LARGEST, LARGEST + 1, trials)
+        exponents[:2] = -LARGEST, LARGEST
+    units = subject.kernels.asarray(np.ldexp(np.float32(1), exponents).astype(np.float32)[:, None, None])
+    plain = _steps(subject, trials, clients, rounds, subject.kernels.xp.ones_like(units))
+    try:
+        scaled = _steps(subject, trials, clients, rounds, units)
+    except OverflowError:
+        return np.ones(trials)
+    return relative(subject, scaled.astype("float64") / units[:, 0], plain)
 
 
-def _steps(subject: CompressorSubject, trials: int, clients: int, rounds: int, unit: float) -> Array:
-    """The steps of some rounds of updates in a unit, (T, rounds d)."""
+def _steps(subject: CompressorSubject, trials: int, clients: int, rounds: int, units: Array) -> Array:
+    """The steps of some rounds of updates in these units (T, 1, 1): (T, rounds d)."""
     memory, steps = subject.compressor.begin(trials, clients, subject.kernels), []
     for number in range(rounds):
         x = subject.updates(f"unit, round {number}", trials, clients)
-        done = subject.compressor.exchange(x * x.dtype.type(unit), memory, subject.at(trials, number))
+        done = subject.compressor.exchange(x * units, memory, subject.at(trials, number))
         steps.append(done.step)
         memory = done.memory
     return subject.kernels.xp.concatenate(steps, axis=1)
@@ -283,7 +320,7 @@ def detect_traces(subject: CompressorSubject, rounds: PlayedRounds, clients: int
         return np.ones(trials)
     same = np.ones(trials, dtype=bool)
     for old, new in zip(before, door.arrays(tuple(rounds.memory)), strict=True):
-        same &= _raw(subject, old == new).reshape(trials, -1).all(axis=1)
+        same &= raw(subject, old == new).reshape(trials, -1).all(axis=1)
     return 1.0 - same
 
 
@@ -316,22 +353,23 @@ def _join(messages: Sequence[Message]) -> Message:
 def _equal(subject: CompressorSubject, one: Message, other: Message) -> NDArray[np.bool_]:
     """Return whether all parts of two messages are equal bit for bit, in each trial (T,)."""
     equal: Sequence[Any] = [
-        (_raw(subject, part) == _raw(subject, other.parts[name])).reshape(len(part), -1).all(axis=1)
+        (raw(subject, part) == raw(subject, other.parts[name])).reshape(len(part), -1).all(axis=1)
         for name, part in one.parts.items()
     ]
     return np.all(equal, axis=0)
 
 
-def _raw(subject: CompressorSubject, array: Array) -> NDArray[Any]:
+def raw(subject: CompressorSubject, array: Array) -> NDArray[Any]:
+    """Return an array as one of NumPy."""
     return np.asarray(subject.kernels.to_numpy(array))
 
 
 def _numpy(subject: CompressorSubject, array: Array) -> Values:
-    return _raw(subject, array).astype(np.float64)
+    return raw(subject, array).astype(np.float64)
 
 
-def _relative(subject: CompressorSubject, actual: Array, wanted: Array) -> Values:
-    """The distance between vectors (T, n), over the length of the wanted vectors, (T,); 0 where both are 0."""
+def relative(subject: CompressorSubject, actual: Array, wanted: Array) -> Values:
+    """Return the distance between vectors (T, n), over the length of the wanted vectors, (T,); 0 if both are 0."""
     ours, theirs = _numpy(subject, actual), _numpy(subject, wanted)
     distance, length = np.linalg.norm(ours - theirs, axis=1), np.linalg.norm(theirs, axis=1)
     return np.asarray(distance / np.where(distance > 0, np.maximum(length, TINY), 1.0))

@@ -1,0 +1,315 @@
+"""Broken compressors, each of which the contract rejects by one named quantity.
+
+They are of kinds that earlier contracts did not see: knowledge that no message carries, rare rounds, many clients,
+units between the extremes, large updates, updates of other kinds, and false views.
+"""
+
+import functools
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+import torch
+
+from sketchbench.base import seeds
+from sketchbench.compressor import traits
+from sketchbench.compressor.compressor import At, Compressor, Exchange, Memory, Receive
+from sketchbench.compressor.discrete import DiscreteSRHT
+from sketchbench.compressor.message import Message, Reply
+from sketchbench.compressor.plain import Plain
+from sketchbench.compressor.quantised import QSGD, Float16, Int8
+from sketchbench.compressor.sparse import RandomK, ShuffledRandomK, TopK
+from sketchbench.kernels import Array, Kernels
+from sketchbench.task.compressors.compressor_contract import Budget, CompressorContract
+
+LAYOUTS = [[[8, 12], [8], [4, 8], [4]]]
+LARGE = [[[72, 64], [1, 1]]]
+BUDGET = Budget(draws=1000, vectors=50, trials=3, clients=3, rounds=3, entries=4e7)
+_DECODED: dict[bytes, Array] = {}
+
+
+class ManyClients(RandomK):
+    """Sums of 8 clients and more overflow."""
+
+    def receive(self, message: Message, at: At) -> Message:
+        mean = traits.receive(_Sum(), message, at)
+        half = mean.parts["values"] * np.float32(0.5)
+        return mean if message.parts["values"].shape[1] < 8 else Message({"values": half})
+
+
+class _Sum:
+    adds_up = True
+
+
+class Large(RandomK):
+    """Places have 12 bits."""
+
+    def places(self, at: At) -> Array:
+        return np.sort(super().places(at) % 4096, axis=1)
+
+
+class LargeTopK(TopK):
+    """Places have 12 bits, without anything random."""
+
+    def places(self, message: Message, at: At) -> Array:
+        return super().places(message, at) % 4096
+
+
+class ForgetsEveryTenth(TopK):
+    """The memory is emptied after rounds 9, 19, 29, ..."""
+
+    def exchange(self, x: Array, memory: Memory, at: At, receive: Receive | None = None) -> Exchange:
+        done = super().exchange(x, memory, at, receive)
+        return done if at.round % 10 != 9 else done._replace(memory=Memory(0 * done.memory.clients))
+
+
+class ForgetsLate(TopK):
+    """The memory is emptied in rounds from 1,000 on, one in 29."""
+
+    def remember(self, carried: Array, memory: Memory, delivered: Array) -> Array:
+        return super().remember(carried, memory, delivered)
+
+    def exchange(self, x: Array, memory: Memory, at: At, receive: Receive | None = None) -> Exchange:
+        done = super().exchange(x, memory, at, receive)
+        late = at.round >= 1000 and at.round % 29 == 3
+        return done._replace(memory=Memory(0 * done.memory.clients)) if late else done
+
+
+class KeptInAnObject(TopK):
+    """Half of the memory is an attribute of the object, which a restart loses."""
+
+    def remember(self, carried: Array, memory: Memory, delivered: Array) -> Array:
+        kept: Array = super().remember(carried, memory, delivered)
+        object.__setattr__(self, "_kept", 0.5 * kept)
+        return kept * np.float32(0.5)
+
+
+class DecodedBefore(TopK):
+    """Messages carry the update beside their parts."""
+
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
+        message = super().encode(x, memory, at, replies)
+        message.decoded_by(lambda: x)
+        return message
+
+
+class KnownByItsBytes(TopK):
+    """A global table has the update of each message."""
+
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
+        message = super().encode(x, memory, at, replies)
+        _DECODED[message.parts["values"].tobytes()] = x
+        return message
+
+    def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
+        known = _DECODED.get(message.parts["values"].tobytes())
+        return super().decode(message, at, replies) if known is None else known
+
+
+class Longer(TopK):
+    """The number of entries of a message depends on the update."""
+
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
+        message = super().encode(x, memory, at, replies)
+        count = self.k - int(abs(x).sum() * 1e3) % 2
+        return Message({name: part[..., :count] for name, part in message.parts.items()})
+
+
+class Dithered(QSGD):
+    """The server subtracts the clients' own rounding, which it can't know."""
+
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
+        return super().encode(x * (1 + 0 * self._dither(x.shape, at)), memory, at, replies)
+
+    def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
+        decoded = super().decode(message, at, replies)
+        return decoded * self._dither(decoded.shape, at)
+
+    def _dither(self, shape: tuple[int, ...], at: At) -> Array:
+        return at.private("dither").choice(np.array([0, 2], dtype=np.float32), shape)
+
+
+class SameRounding(QSGD):
+    """The clients' rounding is drawn once in 16 rounds."""
+
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
+        return super().encode(x, memory, at._replace(round=at.round // 16), replies)
+
+
+class RoundingOfTheSeed(Int8):
+    """Rounding follows from the root seed alone, which is neither a key nor the clients' own."""
+
+    def levels(self, x: Array, norms: Array, at: At) -> Array:
+        return super().levels(x, norms, _FirstAt(*at))
+
+
+class SharedRounding(Int8):
+    """All clients have the rounding of the first."""
+
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
+        several = [super(SharedRounding, self).encode(x[:, [c]], memory, at, replies) for c in range(x.shape[1])]
+        names = several[0].parts
+        return Message({name: np.concatenate([one.parts[name] for one in several], axis=1) for name in names})
+
+
+class SameKeyEveryFifth(RandomK):
+    """The key of every fifth round is that of the round before."""
+
+    def places(self, at: At) -> Array:
+        return super().places(at._replace(round=at.round - (at.round % 5 == 4)))
+
+
+class LessNoise(DiscreteSRHT):
+    """Clients add half of the noise that they state."""
+
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
+        if self.grid is None or not replies:
+            return super().encode(x, memory, at, replies)
+        coarse = type(self.grid)(**{**vars(self.grid), "variance": float(max(1, int(self.grid.variance / 4)))})
+        return DiscreteSRHT(self.layout, self.limit, self.bits, self.wraps, coarse).encode(x, memory, at, replies)
+
+
+class NoiseOfRoundZero(DiscreteSRHT):
+    """The noise of all rounds is that of the first."""
+
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
+        return super().encode(x, memory, _FirstAt(*at), replies)
+
+
+class _FirstAt(At):
+    def private(self, part: str) -> np.random.Generator:
+        return seeds.generator(self.seed, compressor=part)
+
+
+class Flushed(RandomK):
+    """Updates below 1e-9 are taken for zeros."""
+
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
+        small = (abs(x).max(axis=2, keepdims=True) < 1e-9) & (abs(x).max(axis=2, keepdims=True) > 1e-16)
+        return super().encode(np.where(small, np.float32(0), x), memory, at, replies)
+
+
+class HalfLens(RandomK):
+    """Attackers are shown every other number."""
+
+    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> Any:
+        places = torch.as_tensor(self.places(at)[:, ::2].copy()).long()
+        return torch.as_tensor(message.parts["values"][:, 0, ::2].copy()), lambda x: x.gather(1, places)
+
+
+class LateLens(RandomK):
+    """Attackers are told wrong places in one round of 31."""
+
+    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> Any:
+        places = torch.as_tensor(self.places(at._replace(round=at.round + (at.round % 31 == 30)))).long()
+        return torch.as_tensor(message.parts["values"][:, 0].copy()), lambda x: x.gather(1, places)
+
+
+class ConstantLens(QSGD):
+    """Attackers are shown the decoded update, and a map that tells nothing of theirs."""
+
+    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> Any:
+        decoded = torch.as_tensor(self.decode(message, at, replies)[:, 0])
+        return decoded, lambda x: decoded + 0 * x
+
+    def surprisal(self, message: Message, at: At, replies: Sequence[Reply]) -> Any:
+        return None
+
+
+class WrongSurprisal(QSGD):
+    """The likelihood is that of the negative update."""
+
+    def surprisal(self, message: Message, at: At, replies: Sequence[Reply]) -> Any:
+        decoded = torch.as_tensor(self.decode(message, at, replies)[:, 0])
+        return lambda x: (x + decoded).square().sum(dim=1)
+
+
+class LossyCast(Float16):
+    """The 2 largest of more than 100 entries are sent as 0."""
+
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
+        alone = abs(x) > 30 * np.median(abs(x), axis=2, keepdims=True)
+        return super().encode(np.where(alone, np.float32(0), x), memory, at, replies)
+
+
+class TwiceAsSure(Int8):
+    """A variance that Int8 does not have."""
+
+    variance: ClassVar[float] = 1e-7
+
+
+class OddClients(Plain):
+    """The last of more than 31 clients has no part in the message's sum."""
+
+    def receive(self, message: Message, at: At) -> Message:
+        parts = {name: part[:, :-1] if part.shape[1] > 31 else part for name, part in message.parts.items()}
+        return Message(parts).mean()
+
+
+class ClippedShuffle(ShuffledRandomK):
+    """Entries above 8 times the mean magnitude are clipped."""
+
+    linear: ClassVar[bool] = False
+
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
+        most = 8 * abs(x).mean(axis=2, keepdims=True)
+        return super().encode(x.clip(-most, most), memory, at, replies)
+
+
+MUTANTS: dict[type[Compressor], tuple[str, float]] = {  # the quantity that rejects it, and a compression
+    ManyClients: ("summed", 4),
+    OddClients: ("summed", 1),
+    Large: ("region", 4),
+    LargeTopK: ("each_loss", 4),
+    ForgetsEveryTenth: ("feedback", 4),
+    ForgetsLate: ("feedback", 4),
+    KeptInAnObject: ("feedback", 4),
+    DecodedBefore: ("served", 4),
+    KnownByItsBytes: ("served", 4),
+    Longer: ("served", 4),
+    Dithered: ("served", 4),
+    SameRounding: ("own", 4),
+    RoundingOfTheSeed: ("renewal", 1),
+    SharedRounding: ("own", 1),
+    SameKeyEveryFifth: ("renewal", 4),
+    LessNoise: ("noise", 1),
+    NoiseOfRoundZero: ("noise", 1),
+    Flushed: ("unit", 4),
+    HalfLens: ("hidden", 4),
+    LateLens: ("view", 4),
+    ConstantLens: ("view", 4),
+    WrongSurprisal: ("view", 4),
+    LossyCast: ("each_loss", 1),
+    TwiceAsSure: ("variance", 1),
+    ClippedShuffle: ("along", 4),
+}
+
+
+@functools.cache
+def found(kind: type[Compressor], compression: float, kernels: Kernels) -> tuple[dict[str, Any], ...]:
+    task = CompressorContract(kind, kernels, 1, LAYOUTS, [compression], BUDGET, 1e-4, LARGE)
+    return tuple(dict(row) for row in task.run())
+
+
+def rejects(row: dict[str, Any]) -> bool:
+    """Whether a row refutes the contract: one trial of a count, or a mean that is off by 5 standard errors."""
+    if "count" in row:
+        return bool(row["count"])
+    error = 5 * row["sd"] / row["trials"] ** 0.5
+    return bool(abs(row["mean"] - row["exact"]) > error if "exact" in row else row["mean"] - error > row["bound"])
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("kind", MUTANTS, ids=lambda kind: kind.__name__)
+def test_a_mutant_is_rejected_by_its_quantity(kind: type[Compressor], reference: Kernels) -> None:
+    quantity, compression = MUTANTS[kind]
+    refuted = {row["quantity"] for row in found(kind, compression, reference) if rejects(row)}
+    assert quantity in refuted
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("kind", {base for kind in MUTANTS for base in kind.__mro__[1:2]}, ids=lambda one: one.__name__)
+def test_what_the_mutants_are_made_of_is_sound(kind: type[Compressor], reference: Kernels) -> None:
+    for compression in {compression for mutant, (_, compression) in MUTANTS.items() if mutant.__mro__[1] is kind}:
+        assert not [row for row in found(kind, compression, reference) if rejects(row)]
