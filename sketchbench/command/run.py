@@ -73,7 +73,7 @@ def command(
             check_methods(own, chosen)
     try:
         for chosen in configs:
-            config = composition.frozen(composition.compose(chosen, folder=own)).config
+            config = composition.frozen(composition.compose(chosen, folder=own), own).config
             rows = run_config(config, result, own)
             facts = [config[kind]["name"] for kind in METHODS if kind in config]
             facts += [f"{letter}={config[letter]}" for letter in "db" if letter in config]

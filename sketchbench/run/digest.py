@@ -95,7 +95,7 @@ class CodeDigest:
         """The digest of a file's code and of what its imported names are bound to; and the imported files."""
         source = parse(path)
         links: set[tuple[str, ...]] = set()
-        files = [file for name in self._named(path, source, places[1:]) if (file := locate(name, places[1:]))]
+        files = list(_loaded(path, source, places[1:]))
         for local, name in source.imports:
             file = self._follow(name, path, places)
             if isinstance(file, str):
@@ -104,14 +104,6 @@ class CodeDigest:
                 links.add((local, name.rpartition(".")[2] if _defines(file, name) else "", parse(file).code))
                 files.append(file)
         return _sha256([source.code, sorted(links)]), tuple(files)
-
-    def _named(self, path: Path, source: Source, folders: tuple[Path, ...]) -> Iterator[str]:
-        """The modules of users' folders that a file there may load by a name in a string, and the packages around it,
-        whose `__init__` runs first; none for a file of the project."""
-        for folder in folders:
-            if path.is_relative_to(folder):
-                yield from source.strings
-                yield from (".".join(parent.parts) for parent in path.relative_to(folder).parents if parent.parts)
 
     def _follow(self, name: str, importer: Path, places: tuple[Path, ...]) -> Path | str:
         """The file that defines an imported name, through modules that pass it on; outside all places the name that it
@@ -131,6 +123,16 @@ class CodeDigest:
                     found = self._follow(origin, file, places)
                     return found if isinstance(found, Path) or stub.is_file() else file
         return file
+
+
+def _loaded(path: Path, source: Source, folders: tuple[Path, ...]) -> Iterator[Path]:
+    """The files that a file in a user's folder may load by a name in a string, and the packages around it, whose
+    `__init__` runs first; none for a file of the project."""
+    for folder in folders:
+        if path.is_relative_to(folder):
+            packages = (".".join(parent.parts) for parent in path.relative_to(folder).parents if parent.parts)
+            pairs = ((name, place) for name in (*source.strings, *packages) for place in (folder, path.parent))
+            yield from filter(None, (locate(name, (place,)) for name, place in pairs))
 
 
 def _places(name: str, places: tuple[Path, ...]) -> tuple[Path, ...]:

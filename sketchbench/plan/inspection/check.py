@@ -62,26 +62,27 @@ def mistakes(method: OwnMethod, folder: Path, conf: Path = CONF, overrides: Sequ
         composed = compose([f"{kind}={method.name}", "kernels=numpy", *overrides], conf, folder)
         composed.d, composed.b = SIZES[0]
         composed.update({other: None for other in METHODS if other != kind and other in composed})
-        config = frozen(composed).config
+        config = frozen(composed, folder).config
     except ValueError as error:
         return [f"{display_path(path)}: {str(error).removeprefix(f'{path}: ')}"]
 
     def config_at(d: int, b: int) -> dict[str, Any]:
         composed.d, composed.b = d, b
-        return frozen(composed).config
+        return frozen(composed, folder).config
 
     _check_label(findings, composed[kind].get("label", method.name), kind, conf)
     check_method(findings, kind, config, config_at, composed[kind].get("size"))
     return findings.lines
 
 
+LONGEST = 80  # characters of a label, which heads rows of tables and figures
 LABEL = re.compile(r"^label: *(.*?) *(?:#.*)?$", re.MULTILINE)
 
 
 def _check_label(findings: Findings, label: Any, kind: str, conf: Path) -> None:
-    """Check that the label is one line and unique among methods of its kind."""
-    if not isinstance(label, str) or not label.strip() or len(label.splitlines()) > 1:
-        findings.add("label", f"{label!r} must be a string of one line")
+    """Check that the label is one short line, as a terminal shows it, and unique among methods of its kind."""
+    if not isinstance(label, str) or not label.strip() or not label.isprintable() or len(label) > LONGEST:
+        findings.add("label", f"{label!r:.80} must be one line of at most {LONGEST} printable characters")
         return
     for place in (conf / kind, findings.folder / kind):
         for path in sorted(place.rglob("*.yaml")):
