@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 from sketchbench.base.errors import FolderError
 from sketchbench.base.files import display_path
 from sketchbench.base.project import CONF
+from sketchbench.plan import expected
 from sketchbench.plan.inspection import files
 from sketchbench.plan.inspection.methods import SIZES, Findings, check_method
-from sketchbench.run.config.composition import METHODS, PARTS, compose, frozen
+from sketchbench.run.config.composition import EXPECTED, METHODS, PARTS, compose, frozen, load_method
 
 
 class OwnMethod(NamedTuple):
@@ -71,6 +72,8 @@ def mistakes(method: OwnMethod, folder: Path, conf: Path = CONF, overrides: Sequ
         return frozen(composed, folder).config
 
     _check_label(findings, composed[kind].get("label", method.name), kind, conf)
+    for mistake in expected.mistakes(load_method(kind, method.name, conf, folder).get(EXPECTED) or {}, conf):
+        findings.add(EXPECTED, mistake)
     check_method(findings, kind, config, config_at, composed[kind].get("size"))
     return findings.lines
 

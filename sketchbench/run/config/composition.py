@@ -43,7 +43,8 @@ METHODS = {
     "recovery": ("name", "algorithm", "sensing"),
     "compressor": ("name", "algorithm"),
 }
-SHOWN = ("label", "size")  # further keys of a method
+EXPECTED = "expected"  # the key with the verdicts that a user expects, by claim
+SHOWN = ("label", "size", EXPECTED)  # further keys of a method
 PARTS = ("dataset", "model", "partition")  # groups of functions that tasks take, of which a user may have some, too
 SECTIONS = (*METHODS, "scale")  # groups of which a file fills its own section and no other
 APART = ("kernels", "seed")  # of the whole plan; what is remembered serves all of them
