@@ -68,30 +68,34 @@ def command(
             print(OmegaConf.to_yaml(composition.compose(chosen, folder=own)), end="")
         return
     job.start_logging()
-    if result:
-        check_writable(result, record.read)
-    if own:
-        for chosen in configs:
-            check_methods(own, chosen)
-    broken = False
-    try:
-        for chosen in configs:
-            config = composition.frozen(composition.compose(chosen, folder=own), own).config
-            rows = run_config(config, result, own)
-            facts = [config[kind]["name"] for kind in METHODS if kind in config]
-            facts += [f"{letter}={config[letter]}" for letter in "db" if letter in config]
-            print(", ".join([*facts, f"{config['kernels']} kernels"]))
-            print(format_rows(rows), flush=True)
-            broken |= say_verdict(chosen, config, rows)
-    except Unfinished as left:
-        print(f"sketchbench: time limit reached; rerun the same command to resume: {left}", file=sys.stderr)
-        sys.exit(UNFINISHED)
-    except (Exception, SystemExit) as error:
-        if line := blame(error, own):
-            sys.exit(f"sketchbench: error: {line}")
-        raise
+    with without_empty_folders(result and result.parent):
+        if result:
+            check_writable(result, record.read)
+        if own:
+            for chosen in configs:
+                check_methods(own, chosen)
+        try:
+            broken = [chosen for chosen in configs if run_and_print(chosen, result, own)]
+        except Unfinished as left:
+            print(f"sketchbench: time limit reached; rerun the same command to resume: {left}", file=sys.stderr)
+            sys.exit(UNFINISHED)
+        except (Exception, SystemExit) as error:
+            if line := blame(error, own):
+                sys.exit(f"sketchbench: error: {line}")
+            raise
     if broken:
         sys.exit(1)
+
+
+def run_and_print(overrides: Sequence[str], result: Path | None, folder: Path | None) -> bool:
+    """Run the config of overrides and print its rows; return whether it broke a contract."""
+    config = composition.frozen(composition.compose(list(overrides), folder=folder), folder).config
+    rows = run_config(config, result, folder)
+    facts = [config[kind]["name"] for kind in METHODS if kind in config]
+    facts += [f"{letter}={config[letter]}" for letter in "db" if letter in config]
+    print(", ".join([*facts, f"{config['kernels']} kernels"]))
+    print(format_rows(rows), flush=True)
+    return say_verdict(overrides, config, rows)
 
 
 def say_verdict(overrides: Sequence[str], config: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> bool:

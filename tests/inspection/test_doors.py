@@ -69,7 +69,7 @@ def test_labels(folder: Path, label: str) -> None:
 
 def test_a_section_that_stays_empty(folder: Path) -> None:
     write(folder, {"sketch/x.yaml": "defaults: [/scale/smoke@_global_.scale]\n"})
-    with pytest.raises(ConfigError, match="sketch=x fills no section sketch|family=None"):
+    with pytest.raises(ConfigError, match="sketch=x fills no section sketch"):
         frozen(compose(["sketch=x"], folder=folder), folder)
 
 
@@ -161,5 +161,5 @@ def test_all_targets_by_wish(folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
     allowing.resolved(("sketch=half_signs",), {}, "")
     allowing.remember()
     monkeypatch.delenv(ANY_TARGET)
-    with pytest.raises(ConfigError, match="_target_: pathlib.PurePath is outside"):
+    with pytest.raises(ConfigError, match=r"_target_: pathlib\.PurePath is outside"):
         Composer(folder=user).resolved(("sketch=half_signs",), {}, "")

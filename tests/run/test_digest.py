@@ -247,9 +247,7 @@ def test_a_constant_three_imports_down_reruns_what_uses_it(changed: Changed, nam
     """Exactly the runs that do, by the graph of imports that import-linter goes by, which is none of ours."""
     using = graph().find_downstream_modules(_dotted(name)) | {_dotted(name)}
     expected = {
-        run
-        for run, config in configs().items()
-        if using & {target.rpartition(".")[0] for target in targets(config)}
+        run for run, config in configs().items() if using & {target.rpartition(".")[0] for target in targets(config)}
     }
     assert changed(name) == expected
     assert 0 < len(expected) < len(configs())

@@ -15,7 +15,7 @@ from sketchbench.base.errors import ConfigError
 from sketchbench.plan import making as plan
 from sketchbench.run.config.schema import SchemaError
 
-CAPTURED: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "check": False}
+CAPTURED: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
 pytestmark = pytest.mark.workflow
 PAGE = (ROOT / "docs" / "howto" / "family.md").read_text()
 
@@ -150,7 +150,7 @@ def test_a_repository_of_ones_own_in_ci(small: Path, tmp_path: Path) -> None:
 
     def run() -> tuple[int, str]:
         for step in steps_of_the_page():
-            done = subprocess.run(["bash", "-e", "-c", step], cwd=tmp_path, env=environment, **CAPTURED)
+            done = subprocess.run(["bash", "-e", "-c", step], check=False, cwd=tmp_path, env=environment, **CAPTURED)
             if done.returncode:
                 break
         return done.returncode, done.stdout
