@@ -68,7 +68,8 @@ def test_labels(folder: Path, label: str) -> None:
 
 
 def test_a_section_that_stays_empty(folder: Path) -> None:
-    write(folder, {"sketch/x.yaml": "defaults: [/scale/smoke@_global_.scale]\n"})
+    """One line without the check of files, too."""
+    write(folder, {"sketch/x.yaml": "# @package _global_\nscale: {trials: 3}\n"})
     with pytest.raises(ConfigError, match="sketch=x fills no section sketch"):
         frozen(compose(["sketch=x"], folder=folder), folder)
 
