@@ -60,6 +60,15 @@ def test_what_is_no_file(folder: Path) -> None:
     assert str(caught.value).count("is no plain file; rename it") == 2
 
 
+@pytest.mark.parametrize("name", ["a\x1b[31m", "a\u202eb", "a\udcff"])
+def test_names_of_files(folder: Path, name: str) -> None:
+    """Which --help lists."""
+    write(folder, {f"sketch/{name}.yaml": CONFIG})
+    with pytest.raises(FolderError, match="the name must have printable characters; rename it") as caught:
+        user_folder(folder)
+    assert str(caught.value).isprintable()
+
+
 @pytest.mark.parametrize("label", [81 * "x", "a\tb", "a\nb", " "])
 def test_labels(folder: Path, label: str) -> None:
     text = replaced(CONFIG, "label: Half signs", f"label: {label!r}".replace("'", '"'))

@@ -24,7 +24,10 @@ def own_files(folder: Path, conf: Path = CONF) -> list[Path]:
 
 def mistakes(folder: Path, conf: Path = CONF) -> list[str]:
     """List the YAML files of a user's folder that can't be read, one line each."""
-    return [line for path in own_files(folder, conf) for line in _check(path, conf)]
+    files = own_files(folder, conf)
+    hidden = [path for path in files if not path.name.isprintable()]
+    lines = [f"{display_path(path)!a}: the name must have printable characters; rename it" for path in hidden]
+    return lines or [line for path in files for line in _check(path, conf)]
 
 
 def _check(path: Path, conf: Path) -> Iterator[str]:
