@@ -11,6 +11,7 @@ import click
 from sketchbench.base.files import check_writable, write_text
 from sketchbench.base.project import reports
 from sketchbench.command.group import FOLDER
+from sketchbench.plan.expected import read_expected, unexpected
 from sketchbench.report.claim import page, reproduction
 from sketchbench.report.claim.check import (
     Notice,
@@ -70,12 +71,14 @@ def command(
     """Compare verdicts with the published verdicts in git's HEAD, and list which are reproduced, weaker, stronger or
     different. Exits with 1 if a verdict differs or a method breaks its contract.
 
-    The default file is that of the quick scale, in --folder if given. On GitHub's runners the list is also written as
+    The default file is that of the quick scale, in --folder if given. With --folder, it also exits with 1 if a verdict
+    is not the one under `expected` in a method's YAML file. On GitHub's runners the list is also written as
     annotations and to the job's summary.
 
     \b
     sketchbench check
     sketchbench check reports/paper/claims.csv --against before/claims.csv --current
+    sketchbench check --folder mine
     sketchbench check --strict
     """
     verdicts = verdicts or (folder / "reports" / "quick" if folder else reports("reports")) / "claims.csv"
@@ -90,12 +93,15 @@ def command(
             old += other_page(head, verdicts.parent) if strict else []
         older = read_published(against) if against else published(verdicts.parent)
     found = broken(rows)
+    wanted = read_expected(folder) if folder else []
+    found += (surprises := unexpected(wanted, rows))
     last = f"nothing is published to compare with: git's HEAD has no {verdicts}"
     if older is not None:
         compared = reproduction.compare(older, rows)
         found += not_reproduced(compared) + (changes(older, rows) if strict else [])
         last = reproduction.last_line(compared)
     counts = [*page.counted_predictions(rows), *states(rows)]
+    counts += [f"{len(wanted) - len(surprises)} of {len(wanted)} as your files expect"] if wanted else []
     title = f"{len(rows)} verdicts, {', '.join(counts)}"
     _tell(title, last, found, old, markdown)
     sys.exit(1 if (any(one.serious for one in found) or old) and not only_list else 0)

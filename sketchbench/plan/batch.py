@@ -14,7 +14,7 @@ from sketchbench.base.course import with_time_limit
 from sketchbench.base.files import clear, remove, set_aside
 from sketchbench.plan.cost import Cost
 from sketchbench.report.seal import digest, present
-from sketchbench.run.signature import targets
+from sketchbench.run.config.targets import targets
 
 LEAST = 30.0  # seconds of runs that justify a process
 UNFINISHED = "-" * 16  # replaces a signature in a receipt

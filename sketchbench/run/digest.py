@@ -10,6 +10,7 @@ something is imported that it defines itself.
 import ast
 import functools
 import hashlib
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from sketchbench.base.project import PACKAGE, PROJECT
 
 # Modules that describe results and change no number: rewording them makes no run again.
 DESCRIPTIONS = ("sketchbench/measure/column.py",)
+DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 LOGGERS = ("log", "logger", "logging", "warnings")
 
 
@@ -30,10 +32,12 @@ class Import(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A parsed file: the digest of its code without words and imports, and its imports."""
+    """A parsed file: the digest of its code without words and imports, its imports, and its strings that may be the
+    names of modules."""
 
     code: str
     imports: tuple[Import, ...]
+    strings: tuple[str, ...] = ()
 
 
 def code_digest(modules: Iterable[str], folders: tuple[Path, ...] = ()) -> str:
@@ -67,8 +71,13 @@ class CodeDigest:
     def identify(self, target: str, folders: tuple[Path, ...] = ()) -> str:
         """A `_target_` as its own name and the code of the file that defines it, wherever that file is; a target in
         another package as it is."""
+        found = self.find(target, folders)
+        return f"{target.rpartition('.')[2]} {parse(found).code}" if found else target
+
+    def find(self, target: str, folders: tuple[Path, ...] = ()) -> Path | None:
+        """The file that defines what a dotted name means; None for code of another package."""
         found = self._follow(target, PROJECT, (PROJECT, *folders))
-        return f"{target.rpartition('.')[2]} {parse(found).code}" if isinstance(found, Path) else target
+        return found if isinstance(found, Path) else None
 
     def files(self, modules: tuple[str, ...], folders: tuple[Path, ...] = ()) -> dict[Path, str]:
         """The files of all code that modules use, each with the digest that it has there."""
@@ -86,7 +95,7 @@ class CodeDigest:
         """The digest of a file's code and of what its imported names are bound to; and the imported files."""
         source = parse(path)
         links: set[tuple[str, ...]] = set()
-        files = []
+        files = list(_loaded(path, source, places[1:]))
         for local, name in source.imports:
             file = self._follow(name, path, places)
             if isinstance(file, str):
@@ -114,6 +123,16 @@ class CodeDigest:
                     found = self._follow(origin, file, places)
                     return found if isinstance(found, Path) or stub.is_file() else file
         return file
+
+
+def _loaded(path: Path, source: Source, folders: tuple[Path, ...]) -> Iterator[Path]:
+    """The files that a file in a user's folder may load by a name in a string, and the packages around it, whose
+    `__init__` runs first; none for a file of the project."""
+    for folder in folders:
+        if path.is_relative_to(folder):
+            packages = (".".join(parent.parts) for parent in path.relative_to(folder).parents if parent.parts)
+            pairs = ((name, place) for name in (*source.strings, *packages) for place in (folder, path.parent))
+            yield from filter(None, (locate(name, (place,)) for name, place in pairs))
 
 
 def _places(name: str, places: tuple[Path, ...]) -> tuple[Path, ...]:
@@ -149,7 +168,18 @@ def _parse(path: Path, _changed: int) -> Source:
     except SyntaxError as error:
         raise ValueError(f"{path}, line {error.lineno}: {error.msg}") from None
     imports = dict.fromkeys(_imports(tree))
-    return Source(_sha256(_dump(_Wordless().visit(tree))), tuple(imports))
+    texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    strings = dict.fromkeys(name for text in texts for name in module_names(text))
+    return Source(_sha256(_dump(_Wordless().visit(tree))), tuple(imports), tuple(strings))
+
+
+def module_names(text: str) -> Iterator[str]:
+    """The dotted names that a string may stand for, `pkg.mod`, `pkg.mod:f`, `.mod` or `folder/mod.py`; none for other
+    strings."""
+    name = text.strip(".").removesuffix(".py").replace("/", ".").replace(":", ".")
+    if DOTTED.fullmatch(name):
+        yield name
+        yield from filter(None, [name.partition(".")[2]])
 
 
 def _imports(tree: ast.AST) -> Iterator[Import]:

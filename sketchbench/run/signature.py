@@ -2,29 +2,27 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from sketchbench.base.course import outcome_config
 from sketchbench.kernels.device import recorded_name
-from sketchbench.run.digest import CodeDigest
-
-
-def targets(node: Any) -> Iterator[str]:
-    """Every `_target_` in a config."""
-    if isinstance(node, dict):
-        if "_target_" in node:
-            yield node["_target_"]
-        for value in node.values():
-            yield from targets(value)
+from sketchbench.run.config.targets import strings, targets
+from sketchbench.run.digest import CodeDigest, locate, module_names
 
 
 def code_of(config: dict[str, Any], folder: Path | None = None, digest: CodeDigest | None = None) -> str:
     """16 hex digits that change with the code that a resolved config runs, in modules of a user's folder as well; a
-    digest may have parsed the files before, while no file changed."""
-    modules = {f"sketchbench.kernels.{config['kernels']}_kernels", "sketchbench.run.execution"}
-    return (digest or CodeDigest())(tuple(sorted(modules.union(targets(config)))), (folder,) if folder else ())
+    digest may have parsed the files before, while no file changed.
+
+    A class of the folder may load the modules of the folder that a string names, so they count, too.
+    """
+    digest = digest or CodeDigest()
+    named = {f"sketchbench.kernels.{config['kernels']}_kernels", "sketchbench.run.execution", *targets(config)}
+    folders = (folder,) if folder else ()
+    if folder and any((file := digest.find(name, folders)) and file.is_relative_to(folder) for name in named):
+        named |= {name for text in strings(config) for name in module_names(text) if locate(name, folders)}
+    return digest(tuple(sorted(named)), folders)
 
 
 def signature(config: dict[str, Any], folder: Path | None = None, digest: CodeDigest | None = None) -> str:

@@ -267,3 +267,50 @@ def test_an_interruption(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
         main(["data", "fetch", "mnist"])
     assert stop.value.code == 130
     assert capsys.readouterr().err == "sketchbench: interrupted\n"
+
+
+# A run of a contract ends with its verdict; a run that is refused leaves nothing behind
+
+SIZES = ["kernels=numpy", "d=12", "b=4", "task.sizes=[[12,4]]", "task.fewer=20"]
+SMALL_CONTRACT = ["kernels=numpy", "task.layouts=[[[8,12],[8],[4,8],[4]]]", "task.budget.draws=400"]
+SMALL_CONTRACT += ["task.compressions=[1,16]", "task.budget.entries=1e7"]
+
+
+@pytest.mark.parametrize(
+    ("options", "broken"),
+    [
+        (["task=contract", "sketch=srht", *SIZES], ""),
+        (["task=contract", "sketch=control/broken/sloppy", *SIZES], "C8"),
+        (["task=contract", "sketch=control/equal_signs", *SIZES], "S1-sizes"),
+        (["task=compressor_contract", "compressor=top_k", *SMALL_CONTRACT], ""),
+        (["task=compressor_contract", "compressor=control/broken/doubled", *SMALL_CONTRACT], "K3"),
+    ],
+)
+def test_a_contract_ends_with_its_verdict(capsys: pytest.CaptureFixture[str], options: list[str], broken: str) -> None:
+    if broken:
+        with pytest.raises(SystemExit) as end:
+            main(["run", *options])
+        assert end.value.code == 1
+    else:
+        main(["run", *options])
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("contract of ")
+    assert (f": BROKEN: breaks {broken} (" in last) == bool(broken)
+    assert (": not broken: keeps " in last) != bool(broken)
+
+
+def test_too_few_trials_leave_the_contract_open(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["run", "task=contract", "sketch=srht", *SIZES, "task.operators=20"])
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert re.search(r"open, with too few trials or without rows: C1, .*C4", last)
+    assert "keeps C1" not in last
+
+
+def test_a_refused_run_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a folder for checkpoints nor one for the record; folders that were there stay."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "kept").mkdir()
+    for place in ("task.checkpoints=new/points", "task.checkpoints=kept/points", "task.minutes=9"):
+        with pytest.raises(SystemExit, match="trials=-1 must be >= 2"):
+            main(["run", "task=training", "task.trials=-1", place, "--result", "a/b/c.parquet"])
+    assert [path.name for path in tmp_path.rglob("*")] == ["kept"]

@@ -44,14 +44,30 @@ def test_citation_is_of_the_format_and_of_this_version() -> None:
 def test_the_container_has_the_pinned_versions() -> None:
     """It leaves installing to the Makefile, which takes the locks with their hashes, and names no index."""
     container = text("Containerfile")
-    (image,) = re.findall(r"^FROM python:([\d.]+)-slim$", container, re.MULTILINE)
+    (image,) = re.findall(r"^FROM python:(\d+\.\d+)[\d.]*-slim-\w+@sha256:[0-9a-f]{64}$", container, re.MULTILINE)
     assert image == re.search(r"\d+\.\d+", PROJECT["requires-python"])[0]
+    assert container.index("\nUSER sketchbench\n") < container.index("\nCOPY --chown=sketchbench ")
     assert "RUN make .venv/ready\n" in container
     assert "ARG PIP_EXTRA_INDEX_URL" in container
     assert not re.search(r"://|--(extra-)?index|pip install", container)
     editor = json.loads(text(".devcontainer/devcontainer.json"))
     assert (ROOT / ".devcontainer" / editor["build"]["dockerfile"]).resolve() == ROOT / "Containerfile"
     assert f"WORKDIR {editor['workspaceFolder']}\n" in container
+
+
+def test_what_ci_and_the_build_take_is_fixed() -> None:
+    """Actions by commit, in the project's workflow and in the one that a page shows; the least permissions; a build
+    backend that has a next release to wait for."""
+    shown = text("docs/howto/ci.md")
+    used = re.findall(r"uses: (\S+)(.*)", text(".github/workflows/ci.yml") + shown)
+    assert len(used) >= 10
+    for action, comment in used:
+        assert re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40}", action), action
+        assert re.fullmatch(r"  # v\d+\.\d+\.\d+", comment), action
+    assert loaded(".github/workflows/ci.yml")["permissions"] == {"contents": "read"}
+    (backend,) = tomllib.loads(text("pyproject.toml"))["build-system"]["requires"]
+    (locked,) = re.findall(r"^setuptools==(\d+)", text("requirements-build.lock"), re.MULTILINE)
+    assert re.fullmatch(rf"setuptools>=\d+,<{int(locked) + 1}", backend)
 
 
 def test_hooks_are_the_linters_of_make() -> None:

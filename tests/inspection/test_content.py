@@ -126,8 +126,9 @@ CASES: dict[str, tuple[tuple[str, str], list[str]]] = {
     # claims
     **{
         f"a constant {value}": (claiming(f"{{embedding_constant: {value}}}"), ["theory.embedding_constant: ", "finite"])
-        for value in ("-1", ".nan", "'2*${d}'")
+        for value in ("-1", ".inf", "'2*${d}'")
     },
+    "no number": (claiming("{embedding_constant: .nan}"), ["at embedding_constant: nan is not a number"]),
     "no function": (claiming("{second_moment: 2}"), ["theory.second_moment: 2 must have a _target_"]),
     "not partial": (
         claiming("{second_moment: {_target_: my_sketches.second_moment}}"),

@@ -3,6 +3,7 @@
 import functools
 import hashlib
 import io
+import re
 import socket
 import tarfile
 import threading
@@ -156,8 +157,14 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Threadin
 
 def published(server: ThreadingHTTPServer, tmp_path: Path, name: str, content: bytes) -> File:
     (tmp_path / "published" / name).write_bytes(content)
-    checksum = hashlib.md5(content).hexdigest()
-    return File(f"http://127.0.0.1:{server.server_port}/{name}", f"md5:{checksum}", "mnist")
+    checksum = hashlib.sha256(content).hexdigest()
+    return File(f"http://127.0.0.1:{server.server_port}/{name}", f"sha256:{checksum}", "mnist")
+
+
+def test_published_checksums_are_sha_256() -> None:
+    """But for the attributes of LFW, which have none."""
+    files = [file for files in fetch.SOURCES.values() for file in files]
+    assert [file.checksum for file in files if not re.fullmatch("sha256:[0-9a-f]{64}", file.checksum or "")] == [None]
 
 
 def test_files_that_are_there_are_not_asked_for(
@@ -232,7 +239,7 @@ def test_without_internet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/one.gz"
-        monkeypatch.setitem(fetch.SOURCES, "mnist", [File(url, "md5:00", "mnist")])
+        monkeypatch.setitem(fetch.SOURCES, "mnist", [File(url, "sha256:00", "mnist")])
         with pytest.raises(SystemExit, match=r"can't get http://127.0.0.1.* by hand") as caught:
             main(["data", "fetch", "mnist", "--root", str(tmp_path)])
     assert "\n" not in str(caught.value)

@@ -17,6 +17,7 @@ from whole_plan import whole_plan
 
 from sketchbench.base.project import PACKAGE
 from sketchbench.run import digest, signature
+from sketchbench.run.config.targets import targets
 from sketchbench.run.digest import code_digest
 from sketchbench.run.record import Record, RecordError, read, write
 
@@ -39,7 +40,8 @@ def folder(tmp_path: Path) -> Path:
         ("top.py", '"""Top."""\nimport middle\n\ndef f():\n    """F."""\n    return 2\n', True),
         ("package/leaf.py", "y = 2\n", True),
         ("package/leaf.py", '"""Leaf."""\n\n\ny = 1\n', False),
-        ("package/__init__.py", "x = 2\n", False),
+        ("package/__init__.py", "x = 2\n", True),  # it runs before `leaf`
+        ("package/__init__.py", '"""Words."""\nx = 1\n', False),
         ("apart.py", "z = 2\n", False),
         ("middle.py", "from package import leaf, x\n", True),
     ],
@@ -168,7 +170,7 @@ def test_what_no_task_uses_reruns_nothing(changed: Changed, name: str) -> None:
 
 def test_a_family_reruns_what_uses_it(changed: Changed) -> None:
     """AMS: the runs of its configs, of controls, which one module makes of several families, and no other family's."""
-    ams = {name for name, config in configs().items() if "sketchbench.sketch.ams.AMS" in signature.targets(config)}
+    ams = {name for name, config in configs().items() if "sketchbench.sketch.ams.AMS" in targets(config)}
     rerun = changed("sketch/ams.py")
     assert ams
     assert ams <= rerun
@@ -245,9 +247,7 @@ def test_a_constant_three_imports_down_reruns_what_uses_it(changed: Changed, nam
     """Exactly the runs that do, by the graph of imports that import-linter goes by, which is none of ours."""
     using = graph().find_downstream_modules(_dotted(name)) | {_dotted(name)}
     expected = {
-        run
-        for run, config in configs().items()
-        if using & {target.rpartition(".")[0] for target in signature.targets(config)}
+        run for run, config in configs().items() if using & {target.rpartition(".")[0] for target in targets(config)}
     }
     assert changed(name) == expected
     assert 0 < len(expected) < len(configs())

@@ -1,7 +1,10 @@
 """A new family is one config entry and one class, outside the project."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -12,6 +15,7 @@ from sketchbench.base.errors import ConfigError
 from sketchbench.plan import making as plan
 from sketchbench.run.config.schema import SchemaError
 
+CAPTURED: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
 pytestmark = pytest.mark.workflow
 PAGE = (ROOT / "docs" / "howto" / "family.md").read_text()
 
@@ -114,3 +118,52 @@ def test_all_that_is_wrong_is_told_before_anything_is_run(project: Project, tmp_
     assert "others.py, line 1: SyntaxError: invalid syntax" in output
     assert "Traceback" not in output
     assert not (project.path / "results").exists()
+
+
+EXPECTING = f"{CONFIG}expected: {{S1: holds, S2x: fails}}\n"
+
+
+def steps_of_the_page() -> list[str]:
+    """The commands of the workflow that the page on CI shows, without the installation."""
+    page = (ROOT / "docs" / "howto" / "ci.md").read_text(encoding="utf-8")
+    (text,) = (block for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if "check --folder" in block)
+    workflow = yaml.safe_load(text)
+    assert workflow["permissions"] == {"contents": "read"}
+    (job,) = workflow["jobs"].values()
+    commands = [step["run"] for step in job["steps"] if "run" in step]
+    assert commands[0] == "make -C sketchbench .venv/ready"
+    assert len(text.splitlines()) <= 20
+    return commands[1:]
+
+
+def test_a_repository_of_ones_own_in_ci(small: Path, tmp_path: Path) -> None:
+    """The steps of the page pass if each verdict is the expected one, and fail if one is another."""
+    project = Project(copied(small, tmp_path).path.rename(tmp_path / "sketchbench"))
+    project.edit("conf/study/tiny.yaml", lambda text: text.replace("trials: 40", "trials: 20000"))
+    project.edit("conf/workflow.yaml", lambda text: text.replace("srht", "uniform_sampling"))
+    program = project.path / ".venv" / "bin" / "sketchbench"
+    program.parent.mkdir(parents=True)
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m sketchbench "$@"\n')
+    program.chmod(0o755)
+    config = write_folder(tmp_path / "mine") / "sketch" / "half_signs.yaml"
+    environment = {**project.environment(), "SCALE": "smoke"}
+
+    def run() -> tuple[int, str]:
+        for step in steps_of_the_page():
+            done = subprocess.run(["bash", "-e", "-c", step], check=False, cwd=tmp_path, env=environment, **CAPTURED)
+            if done.returncode:
+                break
+        return done.returncode, done.stdout
+
+    config.write_text(EXPECTING.replace("fails", "holds"))
+    code, said = run()
+    assert (code, "2 of 2 as your files expect" in said) == (0, True), said
+    config.write_text(EXPECTING)
+    code, said = run()
+    assert code == 1, said
+    assert "S2x Half signs: holds; sketch/half_signs.yaml expects: fails" in said
+    config.write_text(EXPECTING.replace("holds", "hold").replace("S2x", "S2y"))
+    code, said = run()
+    assert code == 1, said
+    assert "expected: S1=hold is unknown; choose one of holds, " in said
+    assert "expected: claim=S2y is unknown; choose one of S1, S2x" in said

@@ -1,8 +1,9 @@
-# The last of all: whether the verdicts are the published ones, those of git's HEAD. One that differs, or a broken
-# contract, fails the run, after all is written, and fails it again until it is none; at the smoke scale, where trials
-# are few, and with differences=list they are listed only.
+# The last of all: whether the verdicts are the published ones, those of git's HEAD, and those that files of a user's
+# folder expect. One that differs, or a broken contract, fails the run, after all is written, and fails it again until
+# it is none; at the smoke scale, where trials are few, and with differences=list they are listed only.
 import atexit
 
+from sketchbench.plan.expected import read_expected
 from sketchbench.report import committed
 
 # Snakemake's own last line comes after those of `onsuccess` and `onerror`.
@@ -43,8 +44,14 @@ rule check:
             if config["scale"] == "smoke" or config["differences"] == "list"
             else ""
         ),
+        folder=FOLDER if config["folder"] else "",
+        expected=(
+            read_expected(Path(config["folder"]).expanduser())
+            if config["folder"]
+            else []
+        ),
         published=committed.digest(Path(REPORTS)),  # so that verdicts are checked again where others are published
     message:
         "verdicts against the published ones"
     shell:
-        "python -m sketchbench check {input.verdicts:q} {params.only} > {log:q} 2>&1; cat {log:q}"
+        "python -m sketchbench check {input.verdicts:q} {params.folder} {params.only} > {log:q} 2>&1; cat {log:q}"

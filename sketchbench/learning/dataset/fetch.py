@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class File:
-    """A file to download from `url` into a folder of the data root. The checksum is `md5:...`; None if none is
+    """A file to download from `url` into a folder of the data root. The checksum is `sha256:...`; None if none is
     published. An `archive`, a tar file, is unpacked in that folder."""
 
     url: str
@@ -27,18 +27,18 @@ class File:
 MNIST = "https://ossci-datasets.s3.amazonaws.com/mnist"
 SOURCES = {
     "mnist": [
-        File(f"{MNIST}/{name}-ubyte.gz", f"md5:{checksum}", "mnist")
+        File(f"{MNIST}/{name}-ubyte.gz", f"sha256:{checksum}", "mnist")
         for name, checksum in {
-            "train-images-idx3": "f68b3c2dcbeaaa9fbdd348bbdeb94873",
-            "train-labels-idx1": "d53e105ee54ea40749a09fcbcd1e9432",
-            "t10k-images-idx3": "9fb629c4189551a2d022fa330f9573f3",
-            "t10k-labels-idx1": "ec29112dd5afa0611ce80d1b7f02629c",
+            "train-images-idx3": "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
+            "train-labels-idx1": "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
+            "t10k-images-idx3": "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
+            "t10k-labels-idx1": "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
         }.items()
     ],
     "cifar10": [
         File(
             "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz",
-            "md5:c58f30108f718f92721af3b95e74349a",
+            "sha256:6d958be074577803d12ecdefd02955f39262c83c16fe9348329d7fe0b5c001ce",
             archive=True,
         )
     ],

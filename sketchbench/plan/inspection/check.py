@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 from sketchbench.base.errors import FolderError
 from sketchbench.base.files import display_path
 from sketchbench.base.project import CONF
+from sketchbench.plan import expected
 from sketchbench.plan.inspection import files
 from sketchbench.plan.inspection.methods import SIZES, Findings, check_method
-from sketchbench.run.config.composition import METHODS, PARTS, compose, frozen
+from sketchbench.run.config.composition import EXPECTED, METHODS, PARTS, compose, frozen, load_method
 
 
 class OwnMethod(NamedTuple):
@@ -62,26 +63,29 @@ def mistakes(method: OwnMethod, folder: Path, conf: Path = CONF, overrides: Sequ
         composed = compose([f"{kind}={method.name}", "kernels=numpy", *overrides], conf, folder)
         composed.d, composed.b = SIZES[0]
         composed.update({other: None for other in METHODS if other != kind and other in composed})
-        config = frozen(composed).config
+        config = frozen(composed, folder).config
     except ValueError as error:
         return [f"{display_path(path)}: {str(error).removeprefix(f'{path}: ')}"]
 
     def config_at(d: int, b: int) -> dict[str, Any]:
         composed.d, composed.b = d, b
-        return frozen(composed).config
+        return frozen(composed, folder).config
 
     _check_label(findings, composed[kind].get("label", method.name), kind, conf)
+    for mistake in expected.mistakes(load_method(kind, method.name, conf, folder).get(EXPECTED) or {}, conf):
+        findings.add(EXPECTED, mistake)
     check_method(findings, kind, config, config_at, composed[kind].get("size"))
     return findings.lines
 
 
+LONGEST = 80  # characters of a label, which heads rows of tables and figures
 LABEL = re.compile(r"^label: *(.*?) *(?:#.*)?$", re.MULTILINE)
 
 
 def _check_label(findings: Findings, label: Any, kind: str, conf: Path) -> None:
-    """Check that the label is one line and unique among methods of its kind."""
-    if not isinstance(label, str) or not label.strip() or len(label.splitlines()) > 1:
-        findings.add("label", f"{label!r} must be a string of one line")
+    """Check that the label is one short line, as a terminal shows it, and unique among methods of its kind."""
+    if not isinstance(label, str) or not label.strip() or not label.isprintable() or len(label) > LONGEST:
+        findings.add("label", f"{label!r:.80} must be one line of at most {LONGEST} printable characters")
         return
     for place in (conf / kind, findings.folder / kind):
         for path in sorted(place.rglob("*.yaml")):

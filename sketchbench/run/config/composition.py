@@ -22,12 +22,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import yaml
 
 from sketchbench import kernels
-from sketchbench.base.errors import ConfigError, one_line
+from sketchbench.base.errors import ConfigError, FolderError, one_line
 from sketchbench.base.files import write_text
 from sketchbench.base.parameters import choose, did_you_mean
 from sketchbench.base.project import CONF, HOME, PROJECT
 from sketchbench.run.config.overrides import EACH, NOT_HYDRA, check, explain, groups, quote
-from sketchbench.run.config.schema import YAML
+from sketchbench.run.config.own_files import mistakes, own_files
+from sketchbench.run.config.schema import SchemaError, load
+from sketchbench.run.config.targets import any_target, check_targets
 from sketchbench.run.execution import SENSING
 from sketchbench.theory.known import Known
 
@@ -41,7 +43,8 @@ METHODS = {
     "recovery": ("name", "algorithm", "sensing"),
     "compressor": ("name", "algorithm"),
 }
-SHOWN = ("label", "size")  # further keys of a method
+EXPECTED = "expected"  # the key with the verdicts that a user expects, by claim
+SHOWN = ("label", "size", EXPECTED)  # further keys of a method
 PARTS = ("dataset", "model", "partition")  # groups of functions that tasks take, of which a user may have some, too
 SECTIONS = (*METHODS, "scale")  # groups of which a file fills its own section and no other
 APART = ("kernels", "seed")  # of the whole plan; what is remembered serves all of them
@@ -111,7 +114,7 @@ class Composer:
                 except OmegaConfBaseException as error:
                     suggestion = did_you_mean(key, _keys(self._base(overrides)))
                     raise ConfigError(f"{place}: {key}: {str(error).splitlines()[0]}{suggestion}") from None
-            self._composed[question] = json.loads(json.dumps(frozen(config)))  # as it is read from the memory
+            self._composed[question] = json.loads(json.dumps(frozen(config, self._folder)))  # as in the memory
         composed, label = self._composed[question]
         return ComposedConfig({**composed, **apart}, label)
 
@@ -155,7 +158,7 @@ def compose(overrides: list[str], conf: Path = CONF, folder: Path | None = None)
     from hydra import compose as by_hydra
     from hydra import initialize_config_dir
     from hydra.errors import HydraException, MissingConfigException
-    from omegaconf import open_dict
+    from omegaconf import OmegaConf, open_dict
     from omegaconf.errors import OmegaConfBaseException
 
     check(overrides, conf)
@@ -183,6 +186,8 @@ def compose(overrides: list[str], conf: Path = CONF, folder: Path | None = None)
         for kind in METHODS:
             if name := choices.get(kind):
                 load_method(kind, name, conf, folder)
+                if not OmegaConf.is_dict(config.get(kind)):
+                    raise ConfigError(f"{kind}={name} fills no section {kind}; remove `@` from its defaults")
                 config[kind].name = name
     return config
 
@@ -213,12 +218,9 @@ def load_method(kind: str, name: str, conf: Path = CONF, folder: Path | None = N
     states no name other than the file's. `frozen` checks keys and values."""
     path = _file_of(kind, name, conf, folder)
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), YAML)
-    except yaml.MarkedYAMLError as error:
-        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise ConfigError(f"{path}{line}: {error.problem or error.context}; it must be YAML") from None
-    except (yaml.YAMLError, OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: {one_line(str(error))}; it must be YAML in UTF-8") from None
+        content = load(path)
+    except SchemaError as error:
+        raise ConfigError(f"{error}; it must be YAML in UTF-8") from None
     if not isinstance(content, dict):
         raise ConfigError(f"{path}: {content!r:.60} must map the keys {', '.join(METHODS[kind])} to values")
     if (stated := content.get("name", name)) != name:
@@ -233,25 +235,28 @@ def _file_of(kind: str, name: str, conf: Path, folder: Path | None) -> Path:
 
 
 def load_part(kind: str, name: str, conf: Path = CONF, folder: Path | None = None) -> dict[str, Any]:
-    """Read the file of a data set, model or partition, with its defaults. Raises ConfigError, and ValueError for a
-    mapping that lacks values."""
+    """Read the file of a data set, model or partition, with its defaults. Raises ConfigError, also for a target that a
+    folder may not name, and ValueError for a mapping that lacks values."""
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
     config = compose([f"+{kind}={name}"], conf, folder)
     try:
-        return dict(OmegaConf.to_container(config[kind], resolve=True, throw_on_missing=True))  # type: ignore[arg-type]
+        node = dict(OmegaConf.to_container(config[kind], resolve=True, throw_on_missing=True))  # type: ignore[arg-type]
     except (OmegaConfBaseException, TypeError) as error:
         raise ValueError(f"{str(error).splitlines()[0]}; it must map _target_ and parameters to values") from None
+    check_targets(node, folder)
+    return node
 
 
-def frozen(config: "DictConfig") -> ComposedConfig:
-    """Return the resolved part of a composed config that determines the outcome.
+def frozen(config: "DictConfig", folder: Path | None = None) -> ComposedConfig:
+    """Return the resolved part of a composed config that determines the outcome; `folder` is the user's.
 
     Keys are in alphabetical order, as in the file of a job, since a task may depend on their order. `kernels=auto`
     becomes the backend of this machine.
 
-    Raises ValueError for missing values, keys or kernels that are unknown, wrong types, and methods of two kinds.
+    Raises ValueError for missing values, keys or kernels that are unknown, wrong types, methods of two kinds, and
+    targets that the folder may not name.
     """
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
@@ -283,6 +288,7 @@ def frozen(config: "DictConfig") -> ComposedConfig:
         if kind in SENSING:
             kept |= {"d": resolved.get("d"), "b": method.get("size") or resolved.get("b")}
         label = method.get("label", method["name"])
+    check_targets(kept, folder)
     return ComposedConfig(_in_order(kept), label)
 
 
@@ -316,13 +322,15 @@ def _checked(name: str, part: Any) -> dict[Any, Any]:
 
 def user_folder(folder: str | Path) -> Path | None:
     """Resolve a user's folder and put it on the module path; None for none. Raises ConfigError for a folder without
-    `METHODS` or `PARTS`."""
+    `METHODS` or `PARTS`, and FolderError for YAML files that can't be read."""
     if not folder:
         return None
     path = Path(folder).expanduser().resolve()
     if not any((path / kind).is_dir() for kind in (*METHODS, *PARTS)):
         known = " or ".join(f"`{kind}`" for kind in (*METHODS, *PARTS))
         raise ConfigError(f"folder {path} needs a folder {known} with YAML files in it")
+    if lines := mistakes(path):
+        raise FolderError("\n".join(lines))
     if str(path) not in sys.path:
         sys.path.insert(0, str(path))
     return path
@@ -334,13 +342,16 @@ def _sha256(text: str) -> str:
 
 def _digest(conf: Path, own: Path | None) -> str:
     """Return the SHA-256 of the YAML files that Hydra reads, and its version; "" if a file refers to anything else: to
-    the environment by `${oc...}`, or to APART."""
+    the environment by `${oc...}`, or to APART. It is "" if all targets are allowed, so that the memory has checked
+    compositions alone."""
+    if any_target():
+        return ""
     digest = hashlib.sha256(f"{version('hydra-core')} {version('omegaconf')}".encode())
     elsewhere = re.compile(rb"\$\{\s*\.*(oc\.|" + "|".join(APART).encode() + rb")")
-    for folder in (conf, own) if own else (conf,):
-        for path in sorted(folder.rglob("*.yaml")):
+    for folder, paths in ((conf, sorted(conf.rglob("*.yaml"))), *([(own, own_files(own, conf))] if own else [])):
+        for path in paths:
             name = path.relative_to(folder)
-            if name.parts[0] in NOT_HYDRA and folder == conf:
+            if name.parts[0] in NOT_HYDRA:
                 continue
             content = path.read_bytes()
             if elsewhere.search(content):
