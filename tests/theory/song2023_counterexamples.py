@@ -90,7 +90,7 @@ def lemma_d_22() -> Numbers:
     return 2 * delta, (2.0 * rows) ** -3
 
 
-MODULI = {3: 0b1011, 4: 0b10011, 9: 0b1000010001, 10: 0b10000001001}  # primitive polynomials over two elements
+MODULI = {4: 0b10011, 9: 0b1000010001, 10: 0b10000001001}  # primitive polynomials over two elements
 
 
 def points(bits: int) -> np.ndarray:
