@@ -90,11 +90,90 @@ def lemma_d_22() -> Numbers:
     return 2 * delta, (2.0 * rows) ** -3
 
 
+MODULI = {4: 0b10011, 9: 0b1000010001, 10: 0b10000001001}  # primitive polynomials over two elements
+
+
+def points(bits: int) -> np.ndarray:
+    """x and x³ over the field of n = 2^bits elements, as one number of 2 · bits bits each.
+
+    The sign of x is the parity of a random mask of these bits, times a random sign. Signs of four columns are
+    independent if no two pairs of columns have the same sum (the parity checks of a BCH code).
+    """
+    powers = [1]
+    while len(powers) < 2**bits - 1:
+        double = 2 * powers[-1]
+        powers.append(double ^ MODULI[bits] if double >> bits else double)
+    assert len(set(powers)) == 2**bits - 1  # 2 generates all elements but 0
+    cubes = [powers[3 * log % len(powers)] for log in range(len(powers))]
+    result = np.array([0] + [x | cube << bits for x, cube in zip(powers, cubes, strict=True)])
+    sums = (result[:, None] ^ result)[np.triu_indices(2**bits, 1)]
+    assert len(np.unique(sums)) == len(sums)
+    return result
+
+
+def constant_signs(bits: int) -> float:
+    """The probability that all signs agree, 2 to the power of minus the rank of `points`."""
+    basis: list[int] = []
+    for point in points(bits).tolist():
+        rest = point
+        for other in basis:
+            rest = min(rest, rest ^ other)
+        basis += [rest] if rest else []
+    return 2.0 ** -len(basis)
+
+
+def lemma_d_23() -> Numbers:
+    """One constant row among b gives flat vectors n/b, and no row takes away."""
+    n, b = 1024, 16
+    delta = n**-4.0
+    assert n / b - 1 > np.log(n / delta) ** 1.5 / np.sqrt(b)
+    return 2 * delta, 1 - (1 - constant_signs(10)) ** b
+
+
 def lemma_d_25() -> Numbers:
-    delta, flat = 0.05, np.full(4, 0.5)
-    distribution = exhaustive.count_sketch(4, 1)
-    exceeded = abs(distribution.errors(flat, flat)) >= np.log(1 / delta)
-    return 2 * delta, float(distribution.weights @ exceeded)
+    """All masks and all slopes over 16 elements, for two buckets and for four; constants change no error."""
+    bits, n = 4, 16
+    delta = n**-4.0
+    masked = points(bits)[:, None] & np.arange(n * n)
+    signs = (1 - 2.0 * (np.bitwise_count(masked) % 2)).T
+    assert np.isclose((abs(signs.sum(axis=1)) == n).mean(), constant_signs(bits), atol=0)
+    found = []
+    for buckets in (2, 4):
+        exceeded = []
+        for slope in range(n):
+            h = np.array([product(slope, x, bits) for x in range(n)]) % buckets
+            sums = np.stack([signs[:, h == bucket].sum(axis=1) for bucket in range(buckets)])
+            exceeded.append(abs((sums**2).sum(axis=0) / n - 1) >= np.log(1 / delta))
+        found.append(float(np.mean(exceeded)))
+    assert found[0] == found[1]
+    return 2 * delta, found[0]
+
+
+def product(a: int, b: int, bits: int) -> int:
+    """a b over the field of 2^bits elements."""
+    result = 0
+    for bit in reversed(range(bits)):
+        result <<= 1
+        result ^= (MODULI[bits] if result >> bits else 0) ^ (a if b >> bit & 1 else 0)
+    return result
+
+
+def lemma_d_27() -> Numbers:
+    """Signs and lines over the ns pairs of a column and a block. A line is constant if its slope is 0."""
+    n, s = 128, 4
+    delta = (n * s) ** -4.0
+    assert n - 1 > np.log(n / delta) ** 1.5 / np.sqrt(s)
+    return 2 * delta, constant_signs(9) / (n * s)
+
+
+def theorem_e_3() -> Numbers:
+    """f' is continuous, with slopes of at most 1, and f rises nowhere below 3."""
+    w = np.linspace(-2, 5, 7_001)
+    slope = np.where(w < 0, -1, np.where(w < 1, -(1 + w), -np.maximum(3 - w, 0)))
+    assert (abs(np.diff(slope)) <= np.diff(w) + ROUNDING).all()
+    gap = -integrate.trapezoid(slope[w >= 0], w[w >= 0])
+    at = int(np.argmin(abs(w - (0 - 1 * np.interp(0.0, w, slope)))))
+    return 2 * float(gap) / (1 * (1 + 1)), float(slope[at] ** 2)
 
 
 def theorem_g_2() -> Numbers:
@@ -247,6 +326,18 @@ def lemma_h_8_with_a_factor() -> Numbers:
     return 1.0, float(len(gradients) / len(gradients) * gradients.sum())
 
 
+def lemma_h_8_overloaded() -> Numbers:
+    slopes = np.array([100.0, -100.0])
+    return abs(float(slopes.mean())), float(abs(slopes).max())
+
+
+def lemma_h_9() -> Numbers:
+    """Gradient descent without noise, in which all is determined."""
+    ends = {z: 0.0 - 1.0 * z for z in (1.0, -1.0)}
+    seen = {z: float(w == -1) for z, w in ends.items()}
+    return 1e-7, seen[1.0] - np.exp(0.9) * seen[-1.0]
+
+
 def lemma_b_1() -> Numbers:
     delta, mu = 9, 1.0
     return float(np.exp(-(delta**2) * mu / 3)), float(stats.binom.sf((1 + delta) * mu - 1, 100, 0.01))
@@ -264,10 +355,14 @@ def lemma_b_7() -> Numbers:
 
 
 def lemma_b_8() -> Numbers:
-    """Both sides, the upper one for δ = 9."""
+    """Both sides, the upper one for δ = 9. The numbers are distinct: they keep 1e-9 from 1 and 0 at most."""
     assert stats.hypergeom.sf(9, 10_000, 100, 100) > 30 * np.exp(-(9**2) / 4)
-    mu = 1190 * 0.01
-    delta = 1 - 5 / mu
+    large, small = 1 - 1e-9 * np.linspace(0, 1, 10_000), 1e-9 * np.linspace(0, 1, 990_000)
+    numbers = np.concatenate([large, small])
+    assert len(np.unique(numbers)) == len(numbers)
+    assert 5 + 1190e-9 < 6 * large.min()
+    mu = 1190 * float(numbers.mean())
+    delta = 1 - (5 + 1190e-9) / mu
     assert 0 <= delta < 1
     return float(np.exp(-(delta**2) * mu)), float(stats.hypergeom.cdf(5, 1_000_000, 10_000, 1190))
 
@@ -303,11 +398,16 @@ COUNTEREXAMPLES: dict[str, Callable[[], Numbers]] = {
     "song2023-D.19": lemma_d_19,
     "song2023-D.20": lemma_d_20,
     "song2023-D.22": lemma_d_22,
+    "song2023-D.23": lemma_d_23,
     "song2023-D.25": lemma_d_25,
+    "song2023-D.27": lemma_d_27,
+    "song2023-E.3": theorem_e_3,
     "song2023-G.2": theorem_g_2,
     "song2023-H.7": lemma_h_7,
     "song2023-H.8": lemma_h_8,
     "song2023-H.8-factor": lemma_h_8_with_a_factor,
+    "song2023-H.8-overload": lemma_h_8_overloaded,
+    "song2023-H.9": lemma_h_9,
     "song2023-J.5": lemma_j_5,
     "song2023-K.2": theorem_k_2,
     "song2023-K.3": theorem_k_3,

@@ -5,7 +5,6 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
-from scipy.linalg import hadamard
 
 Numbers = tuple[float, float]
 HADAMARD = np.array([[1, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]]) / 2
@@ -34,21 +33,53 @@ def lemma_1_padded() -> Numbers:
     return 0.0, found[0]
 
 
-class Channel:
-    """f = ‖x‖²/2 of d = 1,024 entries from its minimum, with exact gradients. Φ is the Walsh-Hadamard matrix without
-    its constant row: Q = 1,023 distinct rows, and (80, 80/1024)-restricted isometry for K = 20. All noise is a multiple
-    of Φu, for u = (e₁ - e₂)/√2, so that x stays a multiple of u.
+def walsh_hadamard(x: np.ndarray) -> np.ndarray:
+    """The product with the Walsh-Hadamard matrix of ones and minus ones, whose first row is constant."""
+    result = x
+    for length in 2 ** np.arange(int(math.log2(len(x)))):
+        pairs = result.reshape(-1, 2, length)
+        result = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).ravel()
+    return result
 
-    Condition (7) holds with γ = 1/2: sp(p) = 2/d for every multiple p of u, and γ 2K/d = 20/d.
+
+class Rows:
+    """The Walsh-Hadamard matrix of order d without its constant row, whose columns have length 1."""
+
+    def __init__(self, d: int, *, transposed: bool = False) -> None:
+        self.d, self.transposed = d, transposed
+
+    @property
+    def T(self) -> "Rows":  # noqa: N802 - the name of numpy
+        return Rows(self.d, transposed=not self.transposed)
+
+    def __matmul__(self, x: np.ndarray) -> np.ndarray:
+        scaled = x / np.sqrt(self.d - 1)
+        if self.transposed:
+            return walsh_hadamard(np.append(0.0, scaled))  # the whole matrix is symmetric
+        return walsh_hadamard(scaled)[1:]
+
+
+class Channel:
+    """f = ‖x‖²/2 of d entries from its minimum, with exact gradients. Φ is the Walsh-Hadamard matrix without its
+    constant row: Q = d - 1 distinct rows, and (4K, 4K/d)-restricted isometry. All noise is a multiple of Φu, for
+    u = (e₁ - e₂)/√2, so that x stays a multiple of u.
+
+    Condition (7) holds with γ = 1/2: sp(p) = 2/d for every multiple p of u, and the condition allows γ 2K/d = K/d over
+    (1 + C_s(3 - 2K/d))².
     """
 
-    d, b, k, gamma, c_n = 1024, 1023, 20, 0.5, 2.0
+    gamma, c_n = 0.5, 2.0
 
-    def __init__(self) -> None:
-        self.phi = np.sqrt(self.d / self.b) * hadamard(self.d)[1:] / np.sqrt(self.d)
+    def __init__(self, d: int, k: int) -> None:
+        self.d, self.b, self.k, self.phi = d, d - 1, k, Rows(d)
         self.u = np.zeros(self.d)
         self.u[:2] = 1 / np.sqrt(2), -1 / np.sqrt(2)
         self.energy = float(np.sum((self.phi @ self.u) ** 2))  # of the noise Φu: σ²
+
+    @property
+    def largest_c_s(self) -> float:
+        """The largest C_s for which (7) holds."""
+        return (math.sqrt(self.gamma * self.k) - 1) / (3 - 2 * self.k / self.d)
 
     def recover(self, y: np.ndarray) -> np.ndarray:
         """One iteration of FIHT (Appendix E), which leaves no residual of these signals."""
@@ -67,12 +98,12 @@ class Channel:
         """xᵀu, g and x̃ = x - e in every round of Algorithm 1, with w = noise · Φu and e by Lemma 1's recursion."""
         x, kept, e = np.zeros(self.d), np.zeros(self.b), np.zeros(self.d)
         for amount in noise:
-            w, g = amount * self.phi @ self.u, x
+            w, g = amount * (self.phi @ self.u), x
             yield float(x @ self.u), g, x - e
             z = eta * (self.phi @ g + w) + kept
             step, p = self.recover(z), eta * g + e
             x, kept = x - step, z - self.phi @ step
-            e = p - step + eta * self.b / self.d * self.phi.T @ w
+            e = p - step + eta * self.b / self.d * (self.phi.T @ w)
             assert np.linalg.norm(kept - self.phi @ e) < 1e-9  # Lemma 1, as rows are distinct
 
     def bound(self, rounds: int) -> float:
@@ -81,7 +112,7 @@ class Channel:
         return float(3 / rounds * memory)
 
 
-CHANNEL = Channel()
+SMALL, CHANNEL = Channel(1_024, 20), Channel(65_536, 1_280)
 
 
 def mean_square(rounds: int, constant: float) -> float:
@@ -96,6 +127,7 @@ def mean_square(rounds: int, constant: float) -> float:
 
 def theorem_1() -> Numbers:
     rounds, few = 320_000, 5
+    assert CHANNEL.largest_c_s > 8.2
     eta, a = rounds**-0.5, 0.0
     signs = [1.0, -1.0, -1.0, 1.0, 1.0]
     for (value, _, _), sign in zip(CHANNEL.run(signs, eta), signs, strict=True):
@@ -106,8 +138,8 @@ def theorem_1() -> Numbers:
 
 def appendix_b() -> Numbers:
     eta = 0.1
-    (_, gradient, before), (_, _, after) = CHANNEL.run([1.0, 0.0], eta)
-    return 0.0, float((after - before + eta * gradient) @ CHANNEL.u)
+    (_, gradient, before), (_, _, after) = SMALL.run([1.0, 0.0], eta)
+    return 0.0, float((after - before + eta * gradient) @ SMALL.u)
 
 
 def assumption_3() -> Numbers:
