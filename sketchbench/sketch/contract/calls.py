@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from sketchbench import kernels as backends
-from sketchbench.sketch.contract.probes import MOST, Floats, Subject, dense, errors, matrix_of, norms
+from sketchbench.sketch.contract.probes import MOST, Floats, Subject, dense, errors, matrix_of, norms, size_of
 from sketchbench.sketch.operator import Sketch
 
 CALLS = 400
 COUNTS = (1, 2, 5, 17)  # vectors of a call
+CPU = backends.NAMES[:2]
 OTHERS = (1, 2**32, 2**63)  # differences of other keys
 
 
@@ -26,11 +27,11 @@ class _Operator:
 
     def __post_init__(self) -> None:
         self.matrix = matrix_of(self.drawn).reshape(-1, self.drawn.b, self.drawn.d)
-        self.size = max(float(np.nan_to_num(norms(self.matrix.reshape(len(self.matrix), -1)).max())), 1e-100)
+        self.size = size_of(self.matrix)
 
 
-def check(subject: Subject) -> Floats:
-    """Errors (CALLS,) of a random sequence of calls, in units of rounding, or MOST.
+def check(subject: Subject) -> dict[str, Floats]:
+    """Errors `calls` (CALLS,) of a random sequence of calls, in units of rounding, or MOST.
 
     The operators are of two sizes and several keys and numbers, single and in a stack, on either CPU backend. Methods,
     types and numbers of vectors alternate. Calls share a few arrays, whose entries change in place between two calls,
@@ -50,7 +51,7 @@ def check(subject: Subject) -> Floats:
         faults[number] = _of_finite(one, method, count, dtype, random, kept)
         if any(not np.array_equal(dense(subject.kernels, result), copy) for result, copy in kept[-3:]):
             faults[number] = MOST
-    return faults
+    return {"calls": faults}
 
 
 def _drawn(subject: Subject) -> list[Sketch]:
@@ -58,7 +59,9 @@ def _drawn(subject: Subject) -> list[Sketch]:
     draw, key, kernels = subject.family.draw, subject.key, subject.kernels
     drawn = [draw(key, kernels=kernels), draw(key, operators=3, kernels=kernels), draw(key, first=1, kernels=kernels)]
     drawn += [draw(key ^ other, kernels=kernels) for other in OTHERS]
-    drawn += [draw(key, kernels=backends.load(name)) for name in backends.NAMES[:2] if kernels.NAME in backends.NAMES[:2]]
+    drawn += [
+        draw(key, kernels=backends.load(name)) for name in backends.NAMES[:2] if kernels.NAME in backends.NAMES[:2]
+    ]
     for d, b in ((2 * subject.d, subject.b), (2 * subject.d, 2 * subject.b)):
         try:
             drawn.append(dataclasses.replace(subject.family, d=d, b=b).draw(key, kernels=kernels))
@@ -69,7 +72,7 @@ def _drawn(subject: Subject) -> list[Sketch]:
 
 
 def _vectors(one: _Operator, length: int, count: int, dtype: Any, random: np.random.Generator) -> Any:
-    """An array (count, length), or (1, count, length) for a stack, that earlier calls have used; new entries in most."""
+    """An array (count, length), or (1, count, length) for a stack, that earlier calls have used; most often changed."""
     shape = (count, length) if one.drawn.operators is None else (1, count, length)
     kept = one.arrays.get((shape, dtype))
     if kept is None:
@@ -101,8 +104,10 @@ def _of_finite(
     expected = _expected(one, method, vectors)
     found = dense(one.drawn.kernels, result)
     kept.append((result, found.copy()))
-    if result.dtype != dtype or found.size != expected.size or not np.array_equal(
-        dense(one.drawn.kernels, argument).reshape(count, length), vectors
+    if (
+        result.dtype != dtype
+        or found.size != expected.size
+        or not np.array_equal(dense(one.drawn.kernels, argument).reshape(count, length), vectors)
     ):
         return MOST
     scale = norms(vectors)[:, None] * one.size ** (1 + (method == "project"))
@@ -126,11 +131,11 @@ def _of_nonfinite(one: _Operator, method: str, count: int, dtype: Any, random: n
     with np.errstate(all="ignore"):
         result = getattr(one.drawn, method)(argument, check_finite=False)
     unit = np.eye(1, length, column)
-    spoilt = (_expected(one, method, unit) != 0).any(axis=(1, 2))  # operators for which this entry counts
+    spoilt = np.asarray(_expected(one, method, unit).any(axis=(1, 2)))  # operators for which this entry counts
     others = np.delete(vectors, row, axis=0).astype(np.float64)
     expected = _expected(one, method, others)
     found = dense(one.drawn.kernels, result).reshape(len(one.matrix), count, expected.shape[-1])
-    if np.isfinite(found[:, row]).all(axis=1)[spoilt].any():
+    if np.isfinite(found[spoilt, row]).all(axis=1).any():
         return MOST
     scale = norms(others)[:, None] * one.size ** (1 + (method == "project"))
     eps = float(np.finfo(dtype).eps)

@@ -118,3 +118,8 @@ def errors(found: Floats, expected: Floats, scale: Floats | float, size: int, ep
 def norms(rows: Floats) -> Floats:
     """Euclidean norms along the last axis."""
     return np.sqrt((rows**2).sum(axis=-1))
+
+
+def size_of(matrices: Floats) -> float:
+    """The largest Frobenius norm of matrices (T, b, d), which bounds the amplification of rounding errors; > 0."""
+    return max(float(np.nan_to_num(norms(matrices.reshape(len(matrices), -1)).max())), 1e-100)
