@@ -109,7 +109,7 @@ class Independence:
         if not self.scale.used.size:
             return self._equal()
         margin = max(abs(shift) for _, shift, _ in places)
-        ours = self._features(self.subject.key, count, margin).astype(np.float32)  # as `strongest` takes them
+        ours: Any = self._features(self.subject.key, count, margin).astype(np.float32)  # as `strongest` takes them
         best: tuple[Strongest, tuple[int, int, str]] | None = None
         features_of: dict[int, Any] = {}  # of one key at a time
         for place in places:

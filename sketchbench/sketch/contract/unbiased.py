@@ -30,11 +30,15 @@ class Place:
 
 def search(subject: Subject, trials: int) -> dict[str, Place]:
     """For each of KINDS, the place at which the mean of RᵀR is furthest from I. The first half of `trials` operators
-    finds it, the second half gives its score, so that a score does not grow with the number of places."""
+    finds candidates, the second half gives their scores, so that a score does not grow with the number of places."""
     half = trials // 2
     found, judging = (_finite(subject, count, first) for count, first in ((half, 0), (trials - half, half)))
-    places = {"entry": _entry(found), "direction": _direction(found), "trace": Place("mean diagonal", 1.0)}
-    return {kind: replace(one, score=_score(one.values(judging), one.exact)) for kind, one in places.items()}
+    candidates = {"entry": [_entry(found)], "direction": _directions(found), "trace": [Place("mean diagonal", 1.0)]}
+    scored = {
+        kind: [replace(one, score=_score(one.values(judging), one.exact)) for one in places]
+        for kind, places in candidates.items()
+    }
+    return {kind: max(places, key=lambda one: one.score) for kind, places in scored.items()}
 
 
 def measure(subject: Subject, place: Place, trials: int, first: int) -> Floats:
@@ -65,8 +69,8 @@ def _entry(matrices: Floats) -> Place:
     return Place(f"entry {i}, {j}", float(i == j), np.eye(matrices.shape[-1])[[i, j]])
 
 
-def _direction(matrices: Floats) -> Place:
-    """The eigenvector of the mean of RᵀR - I with the largest eigenvalue in magnitude."""
+def _directions(matrices: Floats) -> list[Place]:
+    """The eigenvectors of the mean of RᵀR with the smallest and the largest eigenvalue."""
     rows = matrices.reshape(-1, matrices.shape[-1])
-    values, vectors = np.linalg.eigh(rows.T @ rows / len(matrices) - np.eye(rows.shape[-1]))
-    return Place("worst direction", 1.0, np.stack([vectors[:, int(abs(values).argmax())]] * 2))
+    vectors = np.linalg.eigh(rows.T @ rows / len(matrices))[1]
+    return [Place("worst direction", 1.0, np.stack([vectors[:, end]] * 2)) for end in (0, -1)]
