@@ -66,8 +66,10 @@ def check(subject: Subject, first: int, count: int) -> Faults:
     random = subject.random("vectors")
     x, y = vectors(subject.d, random), vectors(subject.b, random)
     rx, rty = apply_method(stack, "sketch", x), apply_method(stack, "desketch", y)
-    rows = rty[:, KINDS:].reshape(count, -1)  # all rows of R, or a sample of very many
-    size = float(np.nan_to_num(norms(rows).max())) * (subject.b * subject.d / rows.shape[1]) ** 0.5
+    # Rows and columns of R, all of them or a sample, in which a sparse R may have nothing.
+    parts = [part[:, KINDS:].reshape(count, -1) for part in (rx, rty)]
+    entries = subject.b * subject.d
+    size = max(float(np.nan_to_num(norms(part).max())) * (entries / part.shape[1]) ** 0.5 for part in parts)
     bench = _Bench(stack, x, y, rx, rty, max(size, 1e-100))
     faults = {
         "linearity": np.maximum(_linear(bench, "sketch"), _linear(bench, "desketch")),
