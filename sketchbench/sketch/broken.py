@@ -11,6 +11,7 @@ from sketchbench.sketch.count_sketch import CountSketch
 from sketchbench.sketch.draws import Draws
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
+from sketchbench.sketch.scattered import Scattered
 
 
 class Wrapped(Sketch):
@@ -139,3 +140,25 @@ class OddColumn(Family):
         if self.d % 2:
             matrices[..., -1] = 0
         return Matrices(draws, matrices)
+
+
+@dataclass(frozen=True)
+class SixteenBits(Family):
+    """CountSketch that numbers its columns by 16 bits: column j is column j mod 2^16."""
+
+    def _draw(self, draws: Draws) -> Sketch:
+        xp, places = draws.kernels.xp, draws.kernels.xp.arange(self.d) % 2**16
+        inner = CountSketch(min(self.d, 2**16), self.b)._draw(draws)._matrix
+        buckets, signs = (xp.ascontiguousarray(part[..., places]) for part in (inner.buckets, inner.signs))
+        return Scattered(draws.kernels, self.b, buckets, signs)
+
+
+@dataclass(frozen=True)
+class HidesNaN(Family):
+    """AMS that takes 0 for an entry that is NaN."""
+
+    def _draw(self, draws: Draws) -> Sketch:
+        def sketch(inner: Sketch, x: Array) -> Array:
+            return inner._sketch(draws.kernels.xp.where(x == x, x, 0).astype(x.dtype))
+
+        return Wrapped(AMS(self.d, self.b)._draw(draws), _sketch=sketch)

@@ -31,7 +31,7 @@ from sketchbench.run.config import study
 from sketchbench.sketch.family import SizeError
 
 CONTRACT = ("contract",)
-MOMENTS = ("embedding", "moments", "norms")
+MOMENTS = ("embedding", "embedding_rows", "moments", "norms")
 TAILS = ("tails",)
 PRODUCTS = ("inner_products",)
 SPECTRUM = ("spectrum",)

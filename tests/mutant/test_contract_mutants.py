@@ -2,7 +2,7 @@
 
 Here are the controls, families that tests/family does not have, and families of it that are not run there by default.
 
-The claims C1-C8 and S1-sizes, read from conf/claim, judge rows of the task `contract` at the level of a quick run, with
+The claims C1-C8, C10, C11 and S1-sizes, read from conf/claim, judge rows of the task `contract` at the level of a quick run, with
 fewer operators than that has; those that are rarely wrong are judged with as many.
 """
 
@@ -11,6 +11,7 @@ import functools
 import broken_keys
 import broken_nonlinear
 import broken_rare
+import broken_reach
 import contracts
 import judging
 import pytest
@@ -25,7 +26,7 @@ from sketchbench.sketch.broken import Matrices
 from sketchbench.sketch.contract import elsewhere
 from sketchbench.task.sketches.contract import Contract
 
-CONTRACT = [f"C{number}" for number in range(1, 9)]
+CONTRACT = [f"C{number}" for number in (*range(1, 9), 10, 11)]
 SIZES = yaml.safe_load((CONF / "task" / "contract.yaml").read_text(encoding="utf-8"))["sizes"]
 FEW, QUICK = 2000, 20_000
 D, B = 16, 4
@@ -66,8 +67,12 @@ MUTANTS: list[tuple[str, Family]] = [
     ("C7", broken_keys.Modulo1000(D, B)),
     *[(claim, broken_rare.SaysRandom(D, B)) for claim in ("C5", "C6", "C7")],
     ("S1-sizes", contracts.RowNeverSampled(D, B)),
+    *[("C7", getattr(broken_reach, name)(D, B)) for name in ("SwappedBytes", "BytesXored")],
+    ("C10", broken.SixteenBits(D, B)),
+    ("C11", broken.HidesNaN(D, B)),
 ]
 RARE: list[tuple[str, Family]] = [
+    ("C1", broken_reach.MiddleSupports(D, B)),
     ("C2", Method(D, B, "_desketch", "every_500th_doubled")),
     ("S1-sizes", Dense(D, B, "every_100th_nothing")),
 ]
@@ -91,7 +96,7 @@ def test_what_breaks_the_contract_is_refused(claim: str, family: Family, monkeyp
 
 @pytest.mark.parametrize(("claim", "family"), RARE, ids=str)
 def test_what_rarely_breaks_it_is_refused(claim: str, family: Family) -> None:
-    """One operator of 500, and for E[RᵀR] one of 100."""
+    """One operator of 500, for E[RᵀR] one of 100, and vectors that are met at d = 640 only."""
     assert judging.verdict(claim, rows(family, QUICK)) == "fails"
 
 

@@ -18,13 +18,15 @@ from sketchbench.sketch.contract.probes import (
     matrix_of,
     norms,
     supports,
+    units,
     vectors,
 )
 from sketchbench.sketch.operator import Sketch
 
 Faults = dict[str, Floats]  # quantity -> largest error of each operator in units of rounding, (T,)
 COMBINATIONS = 4
-FEW = 100  # operators at each size that are applied to vectors with every number of nonzeros
+FEW = 100  # operators at each size that are applied to vectors of their own
+EACH = 8  # vectors of its own for each of these operators
 MANY = KINDS + 3  # probes, of all kinds
 
 
@@ -64,8 +66,10 @@ def check(subject: Subject, first: int, count: int) -> Faults:
     random = subject.random("vectors")
     x, y = vectors(subject.d, random), vectors(subject.b, random)
     rx, rty = apply_method(stack, "sketch", x), apply_method(stack, "desketch", y)
-    rows = rty[:, KINDS:].reshape(count, -1)  # all rows of R, or a sample of very many
-    size = float(np.nan_to_num(norms(rows).max())) * (subject.b * subject.d / rows.shape[1]) ** 0.5
+    # Rows and columns of R, all of them or a sample, in which a sparse R may have nothing.
+    parts = [part[:, KINDS:].reshape(count, -1) for part in (rx, rty)]
+    entries = subject.b * subject.d
+    size = max(float(np.nan_to_num(norms(part).max())) * (entries / part.shape[1]) ** 0.5 for part in parts)
     bench = _Bench(stack, x, y, rx, rty, max(size, 1e-100))
     faults = {
         "linearity": np.maximum(_linear(bench, "sketch"), _linear(bench, "desketch")),
@@ -127,24 +131,31 @@ def _transpose(bench: _Bench) -> Floats:
 
 
 def _of_supports(subject: Subject, count: int, size: float) -> Faults:
-    """Errors (count,) against the dense matrix of vectors with any number of nonzeros, and of sums with a dense one."""
-    stack, random = (
-        subject.family.draw(subject.key, operators=count, kernels=subject.kernels),
-        subject.random("supports"),
-    )
-    whole, terms = matrix_of(stack), subject.d + subject.b
+    """Errors (count,) against the dense matrix, of vectors of integers times a power of two, `EACH` for each operator.
+
+    Numbers of nonzeros are log-uniform, powers of two come from the whole range of the type (`probes.supports`,
+    `probes.units`). A fault of vectors with s to r s nonzeros meets one of the EACH · FEW vectors with probability 1 -
+    (1 - log r/log d)^(EACH · FEW): at d = 640 and r = 1.1 it is missed with probability 7e-6."""
+    stack = subject.family.draw(subject.key, operators=count, kernels=subject.kernels)
+    random, whole, terms = subject.random("supports"), matrix_of(stack), subject.d + subject.b
     faults: dict[str, list[Floats]] = {"linearity": [], "projection": [], "precision": []}
     for name, matrix in (("sketch", whole.swapaxes(-1, -2)), ("desketch", whole)):
-        sparse = supports(matrix.shape[1], random)
-        single = np.concatenate([sparse, sparse + random.standard_normal(sparse.shape[1])]).astype(np.float32)
-        double = single.astype(np.float64)
-        scale, expected = size * norms(double)[:, None], double @ matrix
-        faults["linearity"].append(errors(apply_method(stack, name, double), expected, scale, terms))
-        found = apply_method(stack, name, single, np.float32)
-        faults["precision"].append(errors(found, expected, scale, terms, 2.0**-23))
-        if name == "sketch":
-            both = apply_method(stack, "project", double)
-            faults["projection"].append(errors(both, expected @ whole, size * scale, terms))
+        integers = supports(count, EACH, matrix.shape[1], random)
+        room = np.log2(64.0 * matrix.shape[1] * max(size, 1.0) ** 2)
+        for kind, dtype in (("linearity", np.float64), ("precision", np.float32)):
+            powers = units(count, EACH, room, dtype, random)
+            vectors = np.ldexp(integers, powers).astype(dtype)
+
+            def add(kind: str, method: str, expected: Floats, size: float) -> None:
+                found = np.ldexp(apply_method(stack, method, vectors, dtype), -powers)  # noqa: B023 (called at once)
+                info = np.finfo(dtype)  # noqa: B023
+                unit = np.ldexp(float(info.smallest_subnormal) / float(info.eps), -powers)  # noqa: B023
+                scale = size * norms(integers)[..., None] + max(size, 1.0) * terms**0.5 * unit  # noqa: B023
+                faults[kind].append(errors(found, expected, scale, terms, float(info.eps)))
+
+            add(kind, name, integers @ matrix, size)
+            if name == "sketch":
+                add("projection" if dtype == np.float64 else kind, "project", integers @ matrix @ whole, size**2)
     return {name: np.max(found, axis=0) for name, found in faults.items()}
 
 

@@ -5,6 +5,7 @@ repeats a column or a part of the other, even permuted or with a random sign."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,7 +68,7 @@ class Independence:
         if not self.scale.used.size:
             return self._equal()
         half = 2 * self.trials
-        searched = self._features(self.subject.key, half)
+        searched = self._features(self.subject.key, half).astype(np.float32)  # as `strongest` takes them
         lags = [lag for lag in LAGS if 8 * lag <= half]
         best: tuple[Strongest, int, int] | None = None
         for lag in lags:
@@ -108,13 +109,13 @@ class Independence:
         if not self.scale.used.size:
             return self._equal()
         margin = max(abs(shift) for _, shift, _ in places)
-        ours = self._features(self.subject.key, count, margin)
+        ours: Any = self._features(self.subject.key, count, margin).astype(np.float32)  # as `strongest` takes them
         best: tuple[Strongest, tuple[int, int, str]] | None = None
-        features_of: dict[int, Floats] = {}  # of one key at a time
+        features_of: dict[int, Any] = {}  # of one key at a time
         for place in places:
             key, shift, _ = place
             if key not in features_of:
-                features_of = {key: self._features(key, count + 2 * margin)}
+                features_of = {key: self._features(key, count + 2 * margin).astype(np.float32)}
             theirs = features_of[key][margin + shift : margin + shift + count]
             pair = strongest(ours, theirs)
             if best is None or abs(pair.correlation) > abs(best[0].correlation):
@@ -126,7 +127,7 @@ class Independence:
         return Dependence(where, products(mine, self._features(key, self.trials, start + shift), pair))
 
 
-def _pairs(values: Floats, lag: int, phase: int) -> tuple[Floats, Floats]:
+def _pairs(values: Any, lag: int, phase: int) -> tuple[Any, Any]:
     """Pairs of rows t and t + lag of (T, m), each row in one pair at most."""
     starts = np.arange(len(values) - lag)
     firsts = starts[(starts // lag) % 2 == phase]
@@ -141,6 +142,33 @@ def key_changes(key: int) -> Iterator[tuple[int, str]]:
     for bit in (0, 7, 31):
         yield key ^ (1 << bit) ^ (1 << bit + 32), f"bits {bit} and {bit + 32}"
     yield key ^ MASK, "all bits"
+    yield int(f"{key:064b}"[::-1], 2), "bits reversed"
+    yield int.from_bytes(key.to_bytes(8, "little"), "big"), "bytes reversed"
+    yield -key & MASK, "negated"
+    for bits in (1, 8, 16):
+        yield (key >> bits | key << BITS - bits) & MASK, f"rotated by {bits} bits"
+    yield (key + 2**32 - 1) & MASK, "1 less, and 1 more above 2^32"
+
+
+def related_keys(key: int) -> list[int]:
+    """Other keys that a hash of the key may confuse with it or with one another, about 1,000: two near or aligned bits
+    changed, a power of two more or less, rotated, reversed, a multiple, two of its words of 8, 16 or 32 bits swapped,
+    added to and taken from, or changed in the same bits."""
+    bits = [1 << bit for bit in range(BITS)]
+    near = {key ^ one ^ bits[(bit + gap) % BITS] for bit, one in enumerate(bits) for gap in (1, 2, 4, 8, 16, 24, 32)}
+    near |= {key + sign * step for step in bits for sign in (1, -1)} | {other for other, _ in key_changes(key)}
+    near |= {key >> step | key << BITS - step for step in range(1, BITS)}
+    near |= {key * step for step in (-1, 2, 3, 5, 7, 2**32 - 1)} | {key >> step for step in range(1, 8)}
+    for width in (8, 16, 32):
+        mask = (1 << width) - 1
+        for low in range(0, BITS, width):
+            for high in range(low + width, BITS, width):
+                one, other = key >> low & mask, key >> high & mask
+                near.add(key ^ (one ^ other) << low ^ (one ^ other) << high)
+                for change in (1, 3, 0x5A, mask):
+                    near.add(key ^ change << low ^ change << high)
+                    near.add(key + (change << high) - (change << low))
+    return sorted({other & MASK for other in near} - {key})
 
 
 def share_equal(one: Floats, other: Floats) -> float:

@@ -1,6 +1,7 @@
 """Test vectors for checks of operators, and errors in units of rounding."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,13 +78,28 @@ def vectors(length: int, random: np.random.Generator) -> Floats:
     return np.concatenate([np.array(kinds), np.eye(length)[places]])
 
 
-def supports(length: int, random: np.random.Generator) -> Floats:
-    """Normal vectors (N, length) with 1 to 12, √n, n/4, n/2, 3n/4, n - 1, n and four random numbers of nonzeros."""
-    sizes = {1, 2, 3, round(length**0.5), length // 4, length // 2, 3 * length // 4, length - 1, length}
-    sizes |= {*random.integers(1, length + 1, 4).tolist(), *range(1, 13)}
-    counts = [size for size in sorted(sizes) if 1 <= size <= length]
-    kept = random.permuted(np.tile(np.arange(length), (len(counts), 1)), axis=1) < np.array(counts)[:, None]
-    return random.standard_normal(kept.shape) * kept
+def supports(operators: int, each: int, length: int, random: np.random.Generator) -> Floats:
+    """Vectors (T, N, length) of integers from -8 to 8, `each` for every operator. The number of nonzeros is log-uniform
+    from 1 to `length`. In every second vector the nonzeros are neighbours, with the last place next to the first."""
+    shape = (operators, each, length)
+    counts = np.floor(np.exp(random.uniform(0, np.log(length + 1), shape[:2]))).astype(int)
+    ranks = random.permuted(np.broadcast_to(np.arange(length), shape), axis=2)
+    ranks[:, ::2] = (np.arange(length) - random.integers(length, size=shape[:2])[:, ::2, None]) % length
+    values = random.integers(1, 9, shape) * (1 - 2.0 * random.integers(2, size=shape))
+    return values * (ranks < counts[..., None])
+
+
+def units(operators: int, each: int, room: float, dtype: Any, random: np.random.Generator) -> NDArray[np.int64]:
+    """Powers of two (T, N, 1), of which numbers of `dtype` may be multiples: half of them 0, a quarter from the least
+    subnormal number to the largest number over 2^`room`, and a quarter within 30 of either end."""
+    info = np.finfo(dtype)
+    least, most = int(np.log2(info.smallest_subnormal)), int(info.maxexp - 1 - np.ceil(room))
+    powers = random.integers(least, most + 1, (operators, each, 1))
+    near = random.integers(0, 31, (operators, (each + 3) // 4, 1))
+    powers[:, ::4] = np.where(random.random(near.shape) < 0.5, least + near, most - near)
+    powers[:, 1::4] = 0
+    powers[:, 2::4] = 0
+    return powers
 
 
 def errors(found: Floats, expected: Floats, scale: Floats | float, size: int, eps: float = 2.0**-52) -> Floats:
@@ -102,3 +118,8 @@ def errors(found: Floats, expected: Floats, scale: Floats | float, size: int, ep
 def norms(rows: Floats) -> Floats:
     """Euclidean norms along the last axis."""
     return np.sqrt((rows**2).sum(axis=-1))
+
+
+def size_of(matrices: Floats) -> float:
+    """The largest Frobenius norm of matrices (T, b, d), which bounds the amplification of rounding errors; > 0."""
+    return max(float(np.nan_to_num(norms(matrices.reshape(len(matrices), -1)).max())), 1e-100)

@@ -10,7 +10,7 @@ import numpy as np
 from sketchbench import kernels as backends
 from sketchbench.kernels import Kernels
 from sketchbench.sketch.contract import elsewhere
-from sketchbench.sketch.contract.probes import Floats, Subject, dense, errors, matrix_of, norms
+from sketchbench.sketch.contract.probes import Floats, Subject, dense, errors, matrix_of, size_of
 from sketchbench.sketch.count_sketch import CountSketch
 from sketchbench.sketch.dense import WORKSPACE
 
@@ -24,7 +24,7 @@ def check(subject: Subject, other_process: bool) -> Floats:
     """The largest difference, in units of rounding, of operators 0 to STACK - 1 drawn in several ways: (STACK,), at
     most 1 if key and number determine them. Drawing the first FEW in another process, too, takes a second."""
     expected = subject.matrices(subject.key, STACK)
-    size = _size(expected)
+    size = size_of(expected)
     faults = np.zeros(STACK)
     for first, matrices in _again(subject):
         part = slice(first, first + len(matrices))
@@ -34,10 +34,6 @@ def check(subject: Subject, other_process: bool) -> Floats:
         faults[:FEW] = np.maximum(faults[:FEW], errors(matrices, expected[:FEW], size, subject.d + subject.b))
     faults[:FEW] = np.maximum(faults[:FEW], _far(subject, size))
     return faults
-
-
-def _size(matrices: Floats) -> float:
-    return max(float(np.nan_to_num(norms(matrices.reshape(len(matrices), -1)).max())), 1e-100)
 
 
 def _again(subject: Subject) -> Iterator[tuple[int, Floats]]:

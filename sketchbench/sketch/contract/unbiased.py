@@ -1,33 +1,54 @@
-"""Measures whether E[RᵀR] = I at the largest deviation that the first half of the operators shows."""
+"""Measures whether E[RᵀR] = I at the largest deviation that other operators show."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sketchbench.sketch.contract.probes import WHOLE, Floats, Subject
 
+KINDS = ("entry", "direction", "trace")
+
 
 @dataclass(frozen=True)
-class Deviation:
-    """A place, an entry or direction (`where`, in words), at which the mean of RᵀR is far from I: the value there if
-    E[RᵀR] = I (`exact`), measured values (trials,), and the distance in the search, in standard errors (`score`)."""
+class Place:
+    """A place at which the mean of RᵀR may be far from I: the mean of ⟨R u, R v⟩ for `sides` (2, d) of u and v, or of
+    the diagonal without them. `where`: in words; `exact`: the value there if E[RᵀR] = I; `score`: the distance that a
+    search has found, in standard errors."""
 
     where: str
     exact: float
-    values: Floats
-    score: float
+    sides: Floats | None = None
+    score: float = 0.0
+
+    def values(self, matrices: Floats) -> Floats:
+        """The value of every operator (T, b, d): (T,)."""
+        if self.sides is None:
+            return np.asarray((matrices**2).sum(axis=(1, 2)) / matrices.shape[-1])
+        left, right = (matrices @ side for side in self.sides)
+        return np.asarray((left * right).sum(axis=1))
 
 
-def deviations(subject: Subject, trials: int) -> dict[str, Deviation]:
-    """The largest deviations of the mean of RᵀR from I: of an `entry`, a `direction`, and the mean diagonal (`trace`),
-    which needs no search. `trials` operators are for the search, and as many others for the measurement."""
-    # Non-finite entries break another part of the contract, and would spoil the search here.
-    halves = (subject.matrices(subject.key, trials, first) for first in (0, trials))
-    search, measure = (np.nan_to_num(part, nan=0.0, posinf=0.0, neginf=0.0) for part in halves)
-    places = {"entry": _entry(search, measure), "direction": _direction(search, measure)}
-    energy = np.concatenate([(part**2).sum(axis=(1, 2)) for part in (search, measure)]) / subject.d
-    places["trace"] = Deviation("mean diagonal", 1.0, energy, _score(energy, 1.0))
-    return places
+def search(subject: Subject, trials: int) -> dict[str, Place]:
+    """For each of KINDS, the place at which the mean of RᵀR is furthest from I. The first half of `trials` operators
+    finds candidates, the second half gives their scores, so that a score does not grow with the number of places."""
+    half = trials // 2
+    found, judging = (_finite(subject, count, first) for count, first in ((half, 0), (trials - half, half)))
+    candidates = {"entry": [_entry(found)], "direction": _directions(found), "trace": [Place("mean diagonal", 1.0)]}
+    scored = {
+        kind: [replace(one, score=_score(one.values(judging), one.exact)) for one in places]
+        for kind, places in candidates.items()
+    }
+    return {kind: max(places, key=lambda one: one.score) for kind, places in scored.items()}
+
+
+def measure(subject: Subject, place: Place, trials: int, first: int) -> Floats:
+    """The values (trials,) of operators `first` to `first + trials - 1`."""
+    return place.values(_finite(subject, trials, first))
+
+
+def _finite(subject: Subject, count: int, first: int) -> Floats:
+    """Matrices without the non-finite entries, which break another part of the contract, and would spoil a search."""
+    return np.nan_to_num(subject.matrices(subject.key, count, first), nan=0.0, posinf=0.0, neginf=0.0)
 
 
 def _score(values: Floats, exact: float) -> float:
@@ -37,23 +58,19 @@ def _score(values: Floats, exact: float) -> float:
     return distance / error if error > 1e-12 else 1e12 * (distance > 1e-9)
 
 
-def _entry(search: Floats, measure: Floats) -> Deviation:
+def _entry(matrices: Floats) -> Place:
     """The entry of RᵀR, among the first WHOLE columns, with the largest deviation."""
-    part = search[:, :, :WHOLE]
+    part = matrices[:, :, :WHOLE]
     grams = part.swapaxes(-1, -2) @ part
-    size = grams.shape[-1]
-    off = abs(grams.mean(axis=0) - np.eye(size))
+    off = abs(grams.mean(axis=0) - np.eye(grams.shape[-1]))
     spread = (grams.var(axis=0) + grams.var(axis=0).mean()) ** 0.5  # one entry's variance may be small by chance
     scores = np.where(off > 1e-9, off / np.maximum(spread / len(grams) ** 0.5, 1e-12), 0.0)
     i, j = (int(place) for place in np.unravel_index(scores.argmax(), scores.shape))
-    values = (measure[:, :, i] * measure[:, :, j]).sum(axis=1)
-    return Deviation(f"entry {i}, {j}", float(i == j), values, float(scores[i, j]))
+    return Place(f"entry {i}, {j}", float(i == j), np.eye(matrices.shape[-1])[[i, j]])
 
 
-def _direction(search: Floats, measure: Floats) -> Deviation:
-    """The eigenvector of the mean of RᵀR - I with the largest eigenvalue in magnitude."""
-    rows = search.reshape(-1, search.shape[-1])
-    values, vectors = np.linalg.eigh(rows.T @ rows / len(search) - np.eye(search.shape[-1]))
-    worst = vectors[:, int(abs(values).argmax())]
-    before, after = (((part @ worst) ** 2).sum(axis=1) for part in (search, measure))
-    return Deviation("worst direction", 1.0, after, _score(before, 1.0))
+def _directions(matrices: Floats) -> list[Place]:
+    """The eigenvectors of the mean of RᵀR with the smallest and the largest eigenvalue."""
+    rows = matrices.reshape(-1, matrices.shape[-1])
+    vectors = np.linalg.eigh(rows.T @ rows / len(matrices))[1]
+    return [Place("worst direction", 1.0, np.stack([vectors[:, end]] * 2)) for end in (0, -1)]

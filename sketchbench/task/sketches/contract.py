@@ -1,8 +1,10 @@
 """The contract of sketches: what every sketch family must keep before anything else is worth measuring."""
 
 import dataclasses
+import itertools
 import logging
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,9 +13,9 @@ from sketchbench.base import seeds
 from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonEmptyList, Share
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
-from sketchbench.sketch.contract import algebra, independence, sameness, unbiased
+from sketchbench.sketch.contract import algebra, calls, forms, independence, large, sameness, shapes, unbiased
 from sketchbench.sketch.contract.independence import Dependence, Independence
-from sketchbench.sketch.contract.probes import MOST, Floats, Subject
+from sketchbench.sketch.contract.probes import MOST, Subject
 from sketchbench.sketch.family import Family
 from sketchbench.task.sketches import trials
 
@@ -25,7 +27,11 @@ LATE = (2**24, 2**31 - 10, 2**32 - 20)  # numbers of operators near the largest 
 BEYOND = 20  # operators tested from each of these numbers on
 PAIRED = 2**24  # entries of the operators tested for independence at a time
 LARGE = 512  # entries beyond which two random operators are never equal by chance
-QUANTITIES = ("linearity", "transpose", "projection", "precision")
+LENGTHS = (*range(1, 18), 31, 32, 33, 47, 63, 64, 65, 96, 127, 128, 129)  # d and b of further sizes
+SEARCHED = 200  # operators that look for a deviation of E[RᵀR] at each of them
+QUANTITIES = ("linearity", "transpose", "projection", "precision", "sameness")  # of each operator
+CALLS = ("calls", "columns")  # of a few operators
+CALLED = (forms.check, shapes.in_batches, shapes.in_stacks, calls.check, large.check)
 
 
 @dataclass(frozen=True)
@@ -88,13 +94,23 @@ class Contract(Checked):
 
     def _subjects(self) -> Iterator[Subject]:
         """The family at every size that it takes, each once."""
-        key = seeds.key(self.seed, task="contract", family=repr(self.family))
         for d, b in dict.fromkeys([*map(tuple, self.sizes), (self.family.d, self.family.b)]):
-            try:
-                family = dataclasses.replace(self.family, d=d, b=b)
-            except ValueError:
-                continue
-            yield Subject(family, self.kernels, key)
+            yield from self._subject((d, b))
+
+    def _more(self) -> Iterator[Subject]:
+        """The family at sizes that loops may break: each of LENGTHS is a d and a b, paired by the seed. A pair that the
+        family refuses is swapped, then squared, and then b grows until the family takes it, by 7 at most."""
+        random = seeds.generator(self.seed, task="contract sizes")
+        for d, b in zip(*(random.permutation(LENGTHS).tolist() for _ in range(2)), strict=True):
+            near = [(d, b), (b, d), *((d, b + step) for step in range(1, 8)), (d, d)]
+            yield from itertools.islice(self._subject(*near), 1)
+
+    def _subject(self, *sizes: tuple[int, int]) -> Iterator[Subject]:
+        """The family at each of these sizes (d, b) that it takes."""
+        key = seeds.key(self.seed, task="contract", family=repr(self.family))
+        for d, b in sizes:
+            with suppress(ValueError):
+                yield Subject(dataclasses.replace(self.family, d=d, b=b), self.kernels, key)
 
     def _count(self, subject: Subject, main: bool, share: int = 1) -> int:
         """The number of operators at a size; `share` divides it at all sizes but the main one."""
@@ -104,27 +120,34 @@ class Contract(Checked):
         return max(2 * ALONE, min(self.fewer, self.operators, fits) // share)
 
     def _operators(self, subjects: list[Subject]) -> Iterator[Row]:
-        worst: dict[str, list[tuple[Subject, Floats]]] = {name: [] for name in (*QUANTITIES, "sameness")}
+        tested = list(self._tested(subjects))
+        largest = max(subjects, key=lambda subject: subject.d * subject.b)
+        other = [(largest, {"sameness": sameness.in_blocks(largest)}), *((one, _briefly(one)) for one in self._more())]
+        other += [(one, forms.check(one)) for one in list(self._more())[::6]]
+        other += [(subjects[0], check(subjects[0])) for check in CALLED]
+        for name in (*QUANTITIES, *CALLS):
+            parts = [(one, found[name]) for one, found in (*tested, *other) if name in found]
+            if not parts:  # the family has none of the sizes of `large`
+                continue
+            place = max(parts, key=lambda part: float(part[1].max()))[0]
+            yield Row(name, **_size(place)).exceedances(np.concatenate([found for _, found in parts]), 1.0)
+            if name in QUANTITIES:
+                values = np.concatenate([found[name] for _, found in tested if name in found])
+                yield Row(f"{name}_rate", bound=self.rate).counted(int((values > 1).sum()), len(values))
+
+    def _tested(self, subjects: list[Subject]) -> Iterator[tuple[Subject, algebra.Faults]]:
+        """The faults of many operators at every size, (T,) by quantity."""
         for subject in subjects:
             main = subject is subjects[0]
             count = self._count(subject, main, 4)
             step = max(ALONE, trials.WORKSPACE // (APPLICATIONS * (subject.d + subject.b) * min(subject.d + 9, 73)))
             for first in range(0, count, step):
-                for name, found in algebra.check(subject, first, min(step, count - first)).items():
-                    worst[name].append((subject, found))
+                yield subject, algebra.check(subject, first, min(step, count - first))
             for number in range(ALONE):
-                for name, found in algebra.check_alone(subject, number).items():
-                    worst[name].append((subject, found))
-            worst["sameness"].append((subject, sameness.check(subject, other_process=main)))
-            worst["sameness"].append((subject, sameness.in_other_stacks(subject, count, step)))
+                yield subject, algebra.check_alone(subject, number)
+            yield subject, {"sameness": sameness.check(subject, other_process=main)}
+            yield subject, {"sameness": sameness.in_other_stacks(subject, count, step)}
             log.info("%d operators at d=%d, b=%d", count, subject.d, subject.b)
-        largest = max(subjects, key=lambda subject: subject.d * subject.b)
-        worst["sameness"].append((largest, sameness.in_blocks(largest)))
-        for name, parts in worst.items():
-            values = np.concatenate([found for _, found in parts])
-            place = max(parts, key=lambda part: float(part[1].max()))[0]
-            yield Row(name, **_size(place)).exceedances(values, 1.0)
-            yield Row(f"{name}_rate", bound=self.rate).counted(int((values > 1).sum()), len(values))
 
     def _independence(self, subjects: list[Subject]) -> Iterator[Row]:
         subject, random = subjects[0], self.family.random
@@ -148,10 +171,13 @@ class Contract(Checked):
         near = [large.key + step for step in range(1, 5)]
         far = [int(key) for key in random.integers(2**64, size=own, dtype=np.uint64)]
         others = independence.sketches(large, far, None)
+        related = [key for key in independence.related_keys(large.key) if key not in near]
+        related = [related[at] for at in random.permutation(len(related))[: 3 * own]]
         if independence.few_operators(others, stack[1:]):
             return  # operators are equal by chance
         late = [independence.sketches(large, [large.key], BEYOND, first) for first in LATE]
         keys = [stack[:own], independence.sketches(large, near, own), others]
+        keys.append(independence.sketches(large, related, None))
         for kind, results in (("stack", np.concatenate([stack, *late])), ("key", np.concatenate(keys))):
             repeats = independence.repeat_flags(results)
             if large.d * large.b < LARGE:  # some may be equal by chance, but not most
@@ -173,14 +199,24 @@ class Contract(Checked):
             yield Row(f"{kind}_repeats", case="not random").exceedances(differ, 0.5)
 
     def _gram(self, subjects: list[Subject]) -> Iterator[Row]:
-        """The rows `gram`, each at the size with the largest deviation."""
-        counts = [(one, self._count(one, one is subjects[0]) // 2) for one in subjects]
+        """The rows `gram`, each at the size with the largest deviation, measured with operators of their own."""
+        counts = {one: self._count(one, one is subjects[0]) for one in subjects}
         # The few operators of a size that takes much memory deviate by chance, which would hide true deviations.
-        most = [(one, count) for one, count in counts if 2 * count >= min(self.fewer, self.operators) - 1]
-        found = [(one, unbiased.deviations(one, count)) for one, count in most or counts[:1]]
-        for kind in ("entry", "direction", "trace"):
-            subject, worst = max(((one, parts[kind]) for one, parts in found), key=lambda pair: pair[1].score)
-            yield Row("gram", case=worst.where, exact=worst.exact, **_size(subject)).mean(worst.values)
+        enough = {one: count for one, count in counts.items() if count >= min(self.fewer, self.operators) - 1}
+        searched = {one: count // 2 for one, count in (enough or {subjects[0]: counts[subjects[0]]}).items()}
+        searched |= dict.fromkeys(self._more(), min(SEARCHED, self.operators))
+        found = [(one, unbiased.search(one, count)) for one, count in searched.items()]
+        for kind in unbiased.KINDS:
+            subject, place = max(((one, parts[kind]) for one, parts in found), key=lambda pair: pair[1].score)
+            count = counts.get(subject, min(self.fewer, self.operators)) // 2
+            values = unbiased.measure(subject, place, count, searched[subject])
+            yield Row("gram", case=place.where, exact=place.exact, **_size(subject)).mean(values)
+
+
+def _briefly(subject: Subject) -> algebra.Faults:
+    """The faults of a few operators, (n,) by quantity."""
+    found = [algebra.check(subject, 0, ALONE), algebra.check_alone(subject, 0)]
+    return {name: np.concatenate([part[name] for part in found if name in part]) for name in found[0]}
 
 
 def _size(subject: Subject) -> dict[str, int]:
