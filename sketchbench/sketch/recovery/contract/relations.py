@@ -14,6 +14,7 @@ from sketchbench.sketch.contract import elsewhere
 from sketchbench.sketch.operator import Sketch
 from sketchbench.sketch.recovery.contract.subject import (
     DTYPES,
+    SAME,
     RecoverySubject,
     Values,
     differences,
@@ -28,9 +29,9 @@ from sketchbench.sketch.recovery.recovery import MakeRecovery, Recovered
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.scattered import Scattered
 
-PERTURBED = 8  # relative changes of measurements, in units of eps
-RESPONSE = 64  # how much larger than the response to such changes a difference by rounding may be
-REPEATS = 3  # random changes
+PERTURBED = 2**10  # relative changes of measurements, in units of eps: above the steps that recoveries leave out
+RESPONSE = 2**10  # how much larger than the response to such changes a difference by rounding may be
+REPEATS = 8  # random changes
 CALLS = 32  # of one recovery with the same measurements
 ALONE = 8  # signals that are recovered one by one
 STACK = 3  # operators
@@ -213,7 +214,8 @@ def _reordered(phi: Sketch, order: Array) -> Sketch:
 
 def permute(subject: RecoverySubject, count: int) -> Values:
     """Differences of estimates, if the columns of Φ have another order, from the same estimates in that order: (N,).
-    Empty with padding, or if the recovery refuses a permuted operator."""
+    Empty with padding, or if the recovery refuses a permuted operator. Without iterations, ties at the k-th place are
+    left out: the place decides them."""
     phi = subject.operator()
     if phi.padded().d != phi.d or not states(subject.recovery(), "permutes"):
         return np.zeros(0)
@@ -224,5 +226,7 @@ def permute(subject: RecoverySubject, count: int) -> Values:
         found = recover(subject.recovery(), _reordered(phi, phi.kernels.asarray(order)), y)
     except TypeError:
         return np.zeros(0)
-    ordered = np.argsort(order)
-    return _excess(subject, phi, y, wanted, found._replace(x=found.x[:, ordered]))
+    every = np.sort(abs(recover(subject.recovery(subject.d), phi, y).x), axis=1)[:, ::-1]
+    least, next_one = every[:, subject.k - 1], every[:, min(subject.k, subject.d - 1)]
+    judged = (wanted.iterations > 0) | (least > (1 + SAME) * next_one)
+    return _excess(subject, phi, y, wanted, found._replace(x=found.x[:, np.argsort(order)]))[judged]

@@ -22,7 +22,7 @@ SAME = 1e-9  # relative difference between two orders of the same float64 sums, 
 MOST = 1e12  # the value of a wrong shape, place or count, and of a number that is not finite
 TINY = 1e-300  # a divisor in the place of 0
 NOISE = 0.05  # standard deviation of the noise in every entry, as in tang2021 Appendix C
-FEW = 3  # nonzeros of most test signals
+SHARE = 4  # one of so many entries is a nonzero of a test signal
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,9 @@ class RecoverySubject:
 
     @property
     def k(self) -> int:
-        """The number of nonzeros in tests with a single k."""
-        return min(FEW, self.d)
+        """The number of nonzeros in tests with a single k. With few of them, FIHT's steps vanish after as many iterations,
+        and rounding alone decides the next ones."""
+        return max(1, self.d // SHARE)
 
     def recovery(self, k: int | None = None, **changed: Any) -> Recovery:
         """A new recovery of k entries, with changed fields."""
