@@ -71,9 +71,9 @@ def find_single_entries(subject: RecoverySubject) -> Values:
     """Errors of signals with one nonzero, at every place (at some, for large d), with k = 1.
 
     A signal is judged if its column of Φ is the best match of its sketch, among all columns, by APART, and if no other
-    column of a hashing sketch shares half of its cells, so that medians, too, find the place. The estimate
-    must then have its largest entry at this place, with the right sign. The entry's error counts, relative to the rounding of
-    the dtype, if the recovery does not iterate and the column has norm 1.
+    column of a hashing sketch shares half of its cells, so that medians, too, find the place. The estimate must then
+    have its largest entry at this place, with the right sign. The entry's error counts, relative to the rounding of the
+    dtype, if the recovery does not iterate and the column has norm 1.
     """
     random, phi, d = subject.random("single entries"), subject.operator(), subject.d
     places = np.arange(d)
@@ -113,9 +113,9 @@ def find_all_entries(subject: RecoverySubject) -> Values:
         return np.zeros(0)
     for dtype in DTYPES:
         for k in sparsities(subject.d):
-            x = subject.sparse(random, SIGNALS if subject.d <= SMALL else 2, k).astype(dtype)
+            x = subject.sparse(random, SIGNALS if subject.d <= SMALL else 2, k)
             found = recover(subject.recovery(k), phi, subject.sense(phi, x, dtype))
-            error = abs(found.x.astype(float) - x).max(axis=1) / abs(x).max(axis=1)
+            error = abs(found.x - x).max(axis=1) / abs(x).max(axis=1)
             parts.append(bounded(error / (ROUNDING * np.finfo(dtype).eps)))
     return np.concatenate(parts)
 
@@ -149,14 +149,13 @@ def check_reports(subject: RecoverySubject, count: int) -> Values:
     with another length than the iterations. A recovery with a field `iterations` is also stopped after 1, 2
     and 5 of them: these traces must be the beginnings of the whole trace, with true last numbers."""
     phi, parts, recovery = subject.operator(), [], subject.recovery()
-    most = getattr(recovery, "iterations", None)
+    most = getattr(recovery, "iterations", 0)
+    most = most if isinstance(most, int) else 0
     for dtype in DTYPES:
         y = subject.sense(phi, subject.noisy("reports", count), dtype)
         whole = recover(recovery, phi, y)
         parts.append(_false_report(subject, phi, y, whole))
-        for stop in STOPS if isinstance(most, int) else ():
-            if stop > most:
-                break
+        for stop in (stop for stop in STOPS if stop <= most):
             found = recover(subject.recovery(iterations=stop), phi, y)
             begins = np.array_equal(found.trace, whole.trace[:, :stop], equal_nan=True)
             counts = found.iterations == np.minimum(whole.iterations, stop)

@@ -11,6 +11,7 @@ import numpy as np
 from sketchbench import kernels as backends
 from sketchbench.kernels import Array
 from sketchbench.sketch.contract import elsewhere
+from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
 from sketchbench.sketch.recovery.contract.subject import (
     DTYPES,
@@ -26,7 +27,6 @@ from sketchbench.sketch.recovery.contract.subject import (
     take,
 )
 from sketchbench.sketch.recovery.recovery import MakeRecovery, Recovered
-from sketchbench.sketch.family import Family
 from sketchbench.sketch.scattered import Scattered
 
 PERTURBED = 2**10  # relative changes of measurements, in units of eps: above the steps that recoveries leave out
@@ -142,9 +142,7 @@ def compare_process(subject: RecoverySubject) -> Values:
     """Differences of results from another process, with another hash seed, other threads, and NumPy kernels. It takes
     about a second."""
     phi, y, wanted = _measured(subject)
-    there = elsewhere.evaluate(
-        _recover_there, subject.make, subject.k, subject.family, subject.key, numpy_of(phi, y)
-    )
+    there = elsewhere.evaluate(_recover_there, subject.make, subject.k, subject.family, subject.key, numpy_of(phi, y))
     return _excess(subject, phi, y, wanted, Recovered(*there))
 
 
@@ -179,10 +177,14 @@ def change_units(subject: RecoverySubject, step: int) -> Values:
         lowest = limits.minexp + limits.nmant + MARGIN if scales else ABOVE
         exponents = np.arange(lowest, limits.maxexp - MARGIN, step)
         y = numpy_of(phi, subject.sense(phi, subject.noisy("units", len(exponents)), dtype))
-        wanted, found = (
-            recover(subject.recovery(), phi, phi.kernels.asarray(np.ldexp(y, powers[:, None])))
-            for powers in (np.full_like(exponents, base), exponents)
-        )
+        try:
+            wanted, found = (
+                recover(subject.recovery(), phi, phi.kernels.asarray(np.ldexp(y, powers[:, None])))
+                for powers in (np.full_like(exponents, base), exponents)
+            )
+        except OverflowError:  # far from the end of the type
+            parts.append(flags(np.ones(len(exponents), dtype=bool)))
+            continue
         back = (base - exponents)[:, None]
         scaled = found._replace(x=np.ldexp(found.x, back), trace=np.ldexp(found.trace, back))
         parts.append(differences(scaled, wanted, 0))
