@@ -16,8 +16,8 @@ from sketchbench.measure.row import Row
 from sketchbench.report.claim.criteria import CRITERIA
 from sketchbench.run import execution
 from sketchbench.run.config import composition
-from sketchbench.sketch import SubsampledHadamard
-from sketchbench.sketch.recovery import FIHT
+from sketchbench.sketch import BlockSparseEmbedding, SubsampledHadamard
+from sketchbench.sketch.recovery import FIHT, CountSketchMedian
 from sketchbench.sketch.recovery.contract import estimates, relations
 from sketchbench.sketch.recovery.contract.subject import RecoverySubject
 from sketchbench.task.recovery.recovery_contract import RecoveryContract
@@ -98,5 +98,9 @@ def test_a_recovery_may_state_what_it_does_not_keep(reference: Kernels) -> None:
 
 
 def test_sizes_are_the_largest_that_the_family_takes(reference: Kernels) -> None:
+    task = RecoveryContract(
+        BlockSparseEmbedding(64, 20, s=5), CountSketchMedian, reference, 1, [[64, 64], [3, 3]], 0, 8
+    )
+    assert {(row["d"], row["b"]) for row in task.run()} <= {(64, 60), (64, 20)}
     with pytest.raises(ValueError, match=r"sizes=\[64\] must be a pair"):
         RecoveryContract(SubsampledHadamard(64, 20), FIHT, reference, 1, [[64]], 0, 10)
