@@ -1,5 +1,6 @@
 """Deliberately broken recoveries, and sensing that they can't work with: each breaks one promise."""
 
+import itertools
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any, cast
@@ -10,7 +11,7 @@ from operators import sampled
 from sketchbench.kernels import Array
 from sketchbench.sketch.draws import ROWS, Draws
 from sketchbench.sketch.operator import Sketch
-from sketchbench.sketch.recovery import FIHT, CountSketchMedian, Recovered
+from sketchbench.sketch.recovery import FIHT, CountSketchMedian, Desketch, Recovered
 from sketchbench.sketch.recovery.iterative import Iterate, Signals, iterate_at, take
 from sketchbench.sketch.recovery.recovery import keep_largest
 from sketchbench.sketch.sampled import Sampled
@@ -122,3 +123,151 @@ class MedianUnsigned(CountSketchMedian):
         rows, signs, b = sketch._matrix
         unsigned = kernels.prepare(rows, abs(signs), b)
         return keep_largest(kernels, kernels.median(unsigned, y[None])[0] / sketch._scale, self.k)
+
+
+# Mutants of the contract, R1 to R7
+
+
+def _scaled(found: Recovered, factors: Any) -> Recovered:
+    return found._replace(x=(found.x * factors).astype(found.x.dtype))
+
+
+class ManyNonzeros(FIHT):
+    """50 nonzeros where k may be smaller."""
+
+    def _recover(self, sketch: Sketch, y: Array) -> Recovered:
+        return FIHT._recover(replace(self, k=min(max(self.k, 50), sketch.d)), sketch, y)
+
+
+class Singular(Desketch):
+    """Normal equations that are singular for more entries than measurements."""
+
+    def _recover(self, sketch: Sketch, y: Array) -> Recovered:
+        return _scaled(super()._recover(sketch, y), 1 if self.k <= sketch.b else np.nan)
+
+
+class SinglePrecision(Desketch):
+    """float64 is computed in float32."""
+
+    def _recover(self, sketch: Sketch, y: Array) -> Recovered:
+        return super()._recover(sketch, y.astype("float32"))
+
+
+class SixteenBits(Desketch):
+    """Places beyond 2^16 are lost."""
+
+    def _recover(self, sketch: Sketch, y: Array) -> Recovered:
+        return _scaled(super()._recover(sketch, y), np.arange(sketch.d) < 2**16)
+
+
+class WrongAtOne(Desketch):
+    """k = 1 is off by one place."""
+
+    def _recover(self, sketch: Sketch, y: Array) -> Recovered:
+        found = super()._recover(sketch, y)
+        return found._replace(x=np.roll(found.x, 1, axis=1)) if self.k == 1 else found
+
+
+class WrongAtAll(Desketch):
+    """k = d forgets the last place."""
+
+    def _recover(self, sketch: Sketch, y: Array) -> Recovered:
+        return _scaled(super()._recover(sketch, y), np.arange(sketch.d) < sketch.d - (self.k == sketch.d > 1))
+
+
+class NegativeTooSmall(FIHT):
+    """Negative entries are 3 % too small; so the report is false, too."""
+
+    def _recover(self, sketch: Sketch, y: Array) -> Recovered:
+        found = super()._recover(sketch, y)
+        return _scaled(found, np.where(found.x < 0, 0.97, 1.0))
+
+
+class FlatTrace(FIHT):
+    """The whole trace is its last number."""
+
+    def _recover(self, sketch: Sketch, y: Array) -> Recovered:
+        found = super()._recover(sketch, y)
+        last = found.trace[np.arange(len(y)), found.iterations - 1][:, None]
+        return found._replace(trace=np.where(np.isnan(found.trace), found.trace, last))
+
+
+class LargeBatches(Desketch):
+    """Batches of 128 signals and more are computed in float16."""
+
+    def _recover(self, sketch: Sketch, y: Array) -> Recovered:
+        found = super()._recover(sketch, y)
+        return found if len(y) < 128 else found._replace(x=found.x.astype("float16").astype(y.dtype))
+
+
+class WrongInStacks(Desketch):
+    """A stack decodes the measurements of other operators."""
+
+    def _recover(self, sketch: Sketch, y: Array) -> Recovered:
+        return super()._recover(sketch, y if sketch.operators is None else np.roll(y, 1, axis=0))
+
+
+class GlobalNoise(Desketch):
+    """Noise from NumPy's global generator."""
+
+    def _recover(self, sketch: Sketch, y: Array) -> Recovered:
+        found = super()._recover(sketch, y)
+        return _scaled(found, 1 + 1e-3 * np.random.standard_normal(found.x.shape))  # noqa: NPY002
+
+
+_CALLS = itertools.count()
+
+
+class TenthCall(Desketch):
+    """Every tenth call keeps an entry less."""
+
+    def _recover(self, sketch: Sketch, y: Array) -> Recovered:
+        return Desketch(max(1, self.k - (next(_CALLS) % 10 == 9)))._recover(sketch, y)
+
+
+class HashSeed(CountSketchMedian):
+    """Estimates depend on Python's hash seed, which differs between processes."""
+
+    def _recover(self, sketch: Sketch, y: Array) -> Recovered:
+        share = hash("recovery") % 2**20 / 2**20
+        return _scaled(super()._recover(sketch, y), 1 + 1e-3 * share * (1 < self.k < sketch.d))
+
+
+class Overwrites(Desketch):
+    """Measurements are overwritten by zeros."""
+
+    def _recover(self, sketch: Sketch, y: Array) -> Recovered:
+        found = super()._recover(sketch, y)
+        y *= 0
+        return found
+
+
+class Ceiling(Desketch):
+    """Entries end at 1e6."""
+
+    def _recover(self, sketch: Sketch, y: Array) -> Recovered:
+        found = super()._recover(sketch, y)
+        return found._replace(x=found.x.clip(-1e6, 1e6).astype(y.dtype))
+
+
+class PrefersFront(Desketch):
+    """Entries count less for the support, the later they stand."""
+
+    def _recover(self, sketch: Sketch, y: Array) -> Recovered:
+        weights = np.linspace(1, 0.9, sketch.d)
+        found = keep_largest(sketch.kernels, (sketch.desketch(y) * weights).astype(y.dtype), self.k)
+        return found._replace(x=sketch.desketch(y) * (found.x != 0))
+
+
+class ForgetsFirst(CountSketchMedian):
+    """The first cell counts as 0."""
+
+    def _recover(self, sketch: Sketch, y: Array) -> Recovered:
+        return super()._recover(sketch, y * (np.arange(sketch.b) > 0).astype(y.dtype))
+
+
+class AcceptsAll(Desketch):
+    """NaN and infinities count as 0 and as large numbers."""
+
+    def recover(self, sketch: Sketch, y: Array) -> Recovered:
+        return super().recover(sketch, np.nan_to_num(y))

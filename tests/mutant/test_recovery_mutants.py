@@ -19,6 +19,9 @@ keeps the level of a quick run. What a claim does not see must fail the contract
 | OneUnit | | | | | scale |
 | UnitOfTheBatch | | | | | scale |
 
+The contract R1 to R7 rejects each of `BREAKS` by exactly the claims that stand there, and also SmallestKept and
+SupportOfBefore (R2), StoppingAbsolute, OneUnit and UnitOfTheBatch (R6), and MedianUnsigned (R2, R4).
+
 Optimal step lengths make up for a missing factor of the adjoint, a stale direction only slows down, and
 one entry of 92 is below the margins.
 """
@@ -31,6 +34,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import recoveries
 from judging import verdicts
 from recoveries import (
     DesketchUnscaled,
@@ -51,6 +55,7 @@ from sketchbench.sketch import BlockSparseEmbedding, Family, SubsampledHadamard
 from sketchbench.sketch.ordered import RowsInOrder
 from sketchbench.sketch.recovery import FIHT, CountSketchMedian, Desketch
 from sketchbench.task.recovery.reconstruction import Reconstruction
+from sketchbench.task.recovery.recovery_contract import RecoveryContract
 from sketchbench.task.recovery.signals import draw_sparse
 from sketchbench.task.recovery.stability import Stability
 from sketchbench.task.recovery.units import Units
@@ -214,3 +219,43 @@ def test_reference(reference: Any, kind: type[FIHT]) -> None:
     else:
         with pytest.raises(AssertionError):
             reference.check_iterates(recovery, sketch, sketch.sketch(x))
+
+
+# The contract that a run measures
+
+BREAKS = {
+    "SmallestKept": {"R2"},
+    "SupportOfBefore": {"R2"},
+    "StoppingAbsolute": {"R6"},
+    "OneUnit": {"R6"},
+    "UnitOfTheBatch": {"R6"},
+    "MedianUnsigned": {"R2", "R4"},
+    "ManyNonzeros": {"R1"},
+    "Singular": {"R1"},
+    "SinglePrecision": {"R2", "R6"},
+    "SixteenBits": {"R2"},
+    "WrongAtOne": {"R2"},
+    "WrongAtAll": {"R2"},
+    "NegativeTooSmall": {"R2", "R3", "R6"},
+    "FlatTrace": {"R3"},
+    "LargeBatches": {"R4", "R6"},  # the units of a type are one batch
+    "WrongInStacks": {"R4"},
+    "GlobalNoise": {"R2", "R4", "R5", "R6"},
+    "TenthCall": {"R2", "R4", "R5", "R6"},
+    "HashSeed": {"R5"},
+    "Overwrites": {"R4", "R5"},
+    "Ceiling": {"R6"},
+    "PrefersFront": {"R6"},
+    "ForgetsFirst": {"R7"},
+    "AcceptsAll": {"R7"},
+}
+
+
+@pytest.mark.parametrize("name", BREAKS)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_contract_of_recoveries(name: str) -> None:
+    mutant = getattr(recoveries, name)
+    sensing = CELLS if issubclass(mutant, CountSketchMedian) else HADAMARD
+    sizes = [[64, 40], [64, 64], [64, 63], [2**17, 2**17]]
+    rows = RecoveryContract(sensing(64, 20), mutant, kernels.load("numba"), 1, sizes, 0, 320).run()
+    assert {f"R{n}" for n in range(1, 8) if "fails" in verdicts(f"R{n}", rows)} == BREAKS[name]

@@ -1,6 +1,6 @@
 """The gate: a method that breaks the contract has no other verdicts."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -26,7 +26,7 @@ def apply_gate(rows: Iterable[Row], kinds: Mapping[str, str], required: Collecti
     for row in filter(_breaks, rows):
         broken.setdefault(_method(row, kinds), []).append(row["claim"])
     measured = measured_methods(rows, kinds)
-    of_kinds = {kind for kind, _ in measured if kind}
+    of_kinds = {kind for kind in _contracts(rows, lambda row: kinds.get(row["study"], "")) if kind}
     gated = []
     for row in rows:
         method, reason = _method(row, kinds), ""
@@ -55,8 +55,23 @@ def broken_contracts(verdicts: pd.DataFrame) -> list[dict[Any, Any]]:
 
 
 def measured_methods(rows: Iterable[Mapping[Any, Any]], kinds: Mapping[str, str]) -> set[Method]:
-    """The methods whose contract was measured, according to the rows of a table of verdicts."""
-    return {_method(row, kinds) for row in rows if row["role"] == ROLE and row["verdict"] != "not run"}
+    """The methods whose contract was measured, by every study with a contract of their kind in a table of verdicts."""
+    rows = list(rows)
+    wanted = _contracts(rows, lambda row: kinds.get(row["study"], ""))
+    return {
+        method
+        for method, studies in _contracts(rows, lambda row: _method(row, kinds)).items()
+        if studies == wanted[method[0]]
+    }
+
+
+def _contracts(rows: Iterable[Mapping[Any, Any]], of: Callable[[Mapping[Any, Any]], Any]) -> dict[Any, set[str]]:
+    """The studies that measured a contract, by a value of their rows."""
+    found: dict[Any, set[str]] = {}
+    for row in rows:
+        if row["role"] == ROLE and row["verdict"] != "not run":
+            found.setdefault(of(row), set()).add(row["study"])
+    return found
 
 
 def unmeasured_methods(verdicts: pd.DataFrame, kinds: Mapping[str, str]) -> list[str]:

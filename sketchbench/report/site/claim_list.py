@@ -16,7 +16,7 @@ from sketchbench.report.site.verdicts import badge, escape, link, number, row_of
 from sketchbench.run.config.commands import read_once
 
 TOPICS = {  # with the tasks of their studies
-    "contracts of methods": "contract contract_sensing compressor_contract",
+    "contracts of methods": "contract contract_sensing recovery_contract compressor_contract",
     "how well sketches keep vectors": "moments norms inner_products tails spectrum",
     "convergence": "convergence communication consensus descent local_lemmas one_round prescribed sampled_gradients "
     "semi_smoothness",
