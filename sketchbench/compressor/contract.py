@@ -37,11 +37,13 @@ class MessageDeviation(NamedTuple):
 
 class Bias(NamedTuple):
     """The deviation C(x) - x relative to ‖x‖, with a mean of 0 if C is unbiased: along x, along the largest mean
-    deviation in the first half of the draws, and at the entry with the largest one there, in standard errors."""
+    deviation in the first half of the draws, and at the entry with the largest one there, in standard errors; and its
+    square, whose mean is the variance."""
 
     along: MessageDeviation
     direction: MessageDeviation
     entry: MessageDeviation
+    square: MessageDeviation
 
 
 class PlayedRounds(NamedTuple):
@@ -143,6 +145,7 @@ def bias(subject: CompressorSubject, kind: str, draws: int, block: int) -> Bias:
         _deviation(abs(along.mean()) / (along.std() / len(search) ** 0.5 + TINY), judged),
         _deviation(length / (float(np.linalg.norm(error)) + TINY), measure @ towards),
         _deviation(float(scores[worst]), measure[:, worst]),
+        MessageDeviation(float((search**2).sum(axis=1).mean()), (measure**2).sum(axis=1)),
     )
 
 

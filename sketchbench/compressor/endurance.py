@@ -72,7 +72,7 @@ def served(subject: CompressorSubject, ask: Ask, played: Played, first: bool) ->
     clients = played.carried.shape[1]
     theirs = ask(SentRound(at.seed, at.round, at.trials, clients, phases, first))
     ours = [raw(subject, array) for array in (done.step, *door.arrays(done.memory.server))]
-    return 1.0 - same(ours, theirs, at.trials)
+    return 1.0 - same(ours, theirs, at.trials).astype(np.float64)
 
 
 def audit(subject: CompressorSubject, played: Played) -> Events:
@@ -91,9 +91,9 @@ def audit(subject: CompressorSubject, played: Played) -> Events:
 def _lost(subject: CompressorSubject, played: Played) -> Values:
     """The part of a round's updates and memory that is neither in the step nor in the new memory."""
     before, after, step = played.memory, played.done.memory, played.done.step
-    if subject.compressor.feedback == "client":
-        carried, kept = (one.mean(axis=1, dtype="float64") for one in (played.carried, after.clients))
-        return relative(subject, step + kept, carried)
+    if after.clients is not None:
+        kept = after.clients.mean(axis=1, dtype="float64")
+        return relative(subject, step + kept, played.carried.mean(axis=1, dtype="float64"))
     sketched = subject.compressor.encode(step[:, None], before, played.at, ()).parts["cells"][:, 0].astype("float64")
     cells = played.done.messages[-1].parts["cells"].mean(axis=1, dtype="float64")
     return relative(subject, sketched + after.server, cells + before.server)

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sketchbench.compressor import traits
 from sketchbench.compressor.compressor import At
@@ -62,7 +63,7 @@ def _round(subject: CompressorSubject, draws: int, number: int, root: int) -> At
     return party(subject.at(draws, number, "noise"), lambda at: at._replace(round=0), rooted(root))
 
 
-def _step(subject: CompressorSubject, x: Values, at: At) -> Values:
+def _step(subject: CompressorSubject, x: NDArray[np.float32], at: At) -> Values:
     memory = subject.compressor.begin(len(x), x.shape[1], subject.kernels)
     step = subject.compressor.exchange(subject.kernels.asarray(x), memory, at).step
     return raw(subject, step).astype(np.float64)

@@ -4,7 +4,6 @@ They are of kinds that earlier contracts did not see: knowledge that no message 
 units between the extremes, large updates, updates of other kinds, and false views.
 """
 
-import functools
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -61,19 +60,16 @@ class ForgetsEveryTenth(TopK):
 
     def exchange(self, x: Array, memory: Memory, at: At, receive: Receive | None = None) -> Exchange:
         done = super().exchange(x, memory, at, receive)
-        return done if at.round % 10 != 9 else done._replace(memory=Memory(0 * done.memory.clients))
+        return done if at.round % 10 != 9 else done._replace(memory=Memory(np.zeros_like(x)))
 
 
 class ForgetsLate(TopK):
     """The memory is emptied in rounds from 1,000 on, one in 29."""
 
-    def remember(self, carried: Array, memory: Memory, delivered: Array) -> Array:
-        return super().remember(carried, memory, delivered)
-
     def exchange(self, x: Array, memory: Memory, at: At, receive: Receive | None = None) -> Exchange:
         done = super().exchange(x, memory, at, receive)
         late = at.round >= 1000 and at.round % 29 == 3
-        return done._replace(memory=Memory(0 * done.memory.clients)) if late else done
+        return done._replace(memory=Memory(np.zeros_like(x))) if late else done
 
 
 class KeptInAnObject(TopK):
@@ -286,10 +282,9 @@ MUTANTS: dict[type[Compressor], tuple[str, float]] = {  # the quantity that reje
 }
 
 
-@functools.cache
-def found(kind: type[Compressor], compression: float, kernels: Kernels) -> tuple[dict[str, Any], ...]:
+def found(kind: type[Compressor], compression: float, kernels: Kernels) -> list[dict[str, Any]]:
     task = CompressorContract(kind, kernels, 1, LAYOUTS, [compression], BUDGET, 1e-4, LARGE)
-    return tuple(dict(row) for row in task.run())
+    return [dict(row) for row in task.run()]
 
 
 def rejects(row: dict[str, Any]) -> bool:

@@ -2,7 +2,6 @@
 
 import itertools
 import logging
-import math
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -10,10 +9,10 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from sketchbench.base import seeds
-from sketchbench.base.parameters import AtLeastTwo, Checked, Count, Natural, NonEmptyList, Positive, Range
 from sketchbench import kernels as backends
 from sketchbench.attack.lens import Unseen
+from sketchbench.base import seeds
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, Natural, NonEmptyList, Positive, Range
 from sketchbench.compressor import contract, endurance, parties, private_noise, traits
 from sketchbench.compressor.compressor import MakeCompressor
 from sketchbench.compressor.contract import CompressorSubject, Values
@@ -89,7 +88,7 @@ class CompressorContract(Checked):
             the direction, and at the entry, of the largest mean deviation (see `contract.bias`); exact: 0. A linear
             compressor has normal vectors alone: `linear` extends them to all.
         loss: for a compressor that states a δ, ‖C(x) - x‖²/‖x‖²; bound: 1 - δ, plus rounding.
-        variance: the same, for a compressor that states a number `variance`, which is the bound.
+        variance: ‖C(x) - x‖²/‖x‖², for an unbiased compressor that states a number `variance`, which is the bound.
         noise: for a compressor with `protect`, see `private_noise.noise`; exact: 1 for the square, 0 for products.
 
     Counts of trials at all sizes together in which the compressor fails, with the worst size; `maximum` is in units of
@@ -145,9 +144,8 @@ class CompressorContract(Checked):
             for name, values in self._events(subject, budget, keyed=compression > 1):
                 events[name].append((size, values))
             losses = list(_losses(subject, budget.vectors))
-            each = [one for one in losses if one.row["quantity"] == "loss"]
-            if each and endurance.deterministic(subject):
-                events["each_loss"] += [(size, one.values / float(str(one.row["bound"]))) for one in each]
+            if losses and endurance.deterministic(subject):
+                events["each_loss"] += [(size, one.values / float(str(one.row["bound"]))) for one in losses]
             for one in (*self._biases(subject, budget.draws), *losses):
                 means[one.row["quantity"], one.row.get("case")].append(one._replace(row=one.row.replace(**size)))
             log.info("d=%d, compression %g", subject.compressor.layout.d, compression)
@@ -254,29 +252,35 @@ class CompressorContract(Checked):
                 break
 
     def _biases(self, subject: CompressorSubject, draws: int) -> Iterator[Candidate]:
-        """The deviations of the mean of C(x). `entry` needs all draws: a compressor may seldom send an entry."""
+        """The deviations of the mean of C(x). `entry` needs all draws, which normal updates have: a compressor may seldom
+        send an entry."""
         if not subject.compressor.unbiased or draws < FEW:
             return
+        variance = getattr(subject.compressor, "variance", None)
         few = subject.compressor.linear or draws < self.budget.draws
         for kind in contract.KINDS[:1] if few else contract.KINDS:
             most = draws if kind == contract.KINDS[0] else max(FEW, draws // OTHERS)
-            deviations = contract.bias(subject, kind, most, max(1, trials.WORKSPACE // (4 * subject.compressor.layout.d)))
-            for name, one in deviations._asdict().items():
-                if name != "entry" or draws == self.budget.draws:
+            deviations = contract.bias(
+                subject, kind, most, max(1, trials.WORKSPACE // (4 * subject.compressor.layout.d))
+            )
+            *means, square = zip(deviations._fields, deviations, strict=True)
+            for name, one in means:
+                if name != "entry" or most == self.budget.draws:
                     yield Candidate(one.score, Row(name, case=kind, exact=0.0), one.values)
+            if isinstance(variance, float):
+                bound = variance + ROUNDING
+                yield Candidate(square[1].score / bound, Row("variance", case=kind, bound=bound), square[1].values)
 
 
 def _losses(subject: CompressorSubject, count: int) -> Iterator[Candidate]:
     """The losses of vectors of each kind; the first half of the vectors gives the score."""
-    contraction, variance = traits.contraction(subject.compressor), getattr(subject.compressor, "variance", None)
-    bounds = {} if contraction is None else {"loss": 1 - contraction + ROUNDING}
-    if isinstance(variance, float):
-        bounds["variance"] = variance * (1 + (math.log(subject.compressor.layout.d) / subject.compressor.layout.d) ** 0.5)
-        count = count if contraction is not None else max(2, count // OTHERS)
-    for kind in contract.KINDS if bounds else ():
+    contraction = traits.contraction(subject.compressor)
+    if contraction is None:
+        return
+    bound = 1 - contraction + ROUNDING
+    for kind in contract.KINDS:
         lost = contract.losses(subject, kind, 2 * count)
-        for name, bound in bounds.items():
-            yield Candidate(float(lost[:count].mean()) / bound, Row(name, case=kind, bound=bound), lost[count:])
+        yield Candidate(float(lost[:count].mean()) / bound, Row("loss", case=kind, bound=bound), lost[count:])
 
 
 def _noises(subject: CompressorSubject, draws: int) -> Iterator[Candidate]:
