@@ -1,6 +1,5 @@
 """Execution: a resolved config becomes a task, with the objects that the task asks for, and the task runs."""
 
-import contextlib
 import importlib
 import inspect
 import os
@@ -75,8 +74,7 @@ def execute(config: dict[str, Any], code: str = "") -> list[Row]:
     Raises:
         Unfinished: at the time limit of the config.
     """
-    with contextlib.chdir("."):  # own code may go elsewhere
-        rows: list[Row] = with_task(config, lambda task: task.run(), code)
+    rows: list[Row] = with_task(config, lambda task: task.run(), code)
     return rows
 
 

@@ -1,5 +1,6 @@
 """Jobs: run resolved configs, one after the other, and write a record of each."""
 
+import contextlib
 import functools
 import json
 import logging
@@ -206,10 +207,11 @@ def _do(entry: dict[str, Any], path: Path, folder: Path | None) -> None:
     check_config(config)
     if signature(config, folder) != entry["signature"]:
         raise ConfigError("the code changed since this run was planned; start snakemake again")
-    if "trials" in entry:
-        join(config, path, entry["trials"], folder)
-    else:
-        run(config, path, folder)
+    with contextlib.chdir("."):  # own code may go elsewhere
+        if "trials" in entry:
+            join(config, path, entry["trials"], folder)
+        else:
+            run(config, path.absolute(), folder)
     if checkpoints := config["task"].get("checkpoints"):
         own = f"trial{config['trial']}" if "trial" in config else ""  # others may need what it shares with them
         shutil.rmtree(Path(checkpoints, own), ignore_errors=True)

@@ -159,6 +159,6 @@ class HidesNaN(Family):
 
     def _draw(self, draws: Draws) -> Sketch:
         def sketch(inner: Sketch, x: Array) -> Array:
-            return inner._sketch(draws.kernels.xp.where(x == x, x, 0).astype(x.dtype))
+            return inner._sketch(draws.kernels.xp.where(x == x, x, 0).astype(x.dtype))  # noqa: PLR0124 (NaN)
 
         return Wrapped(AMS(self.d, self.b)._draw(draws), _sketch=sketch)
