@@ -252,8 +252,8 @@ class CompressorContract(Checked):
                 break
 
     def _biases(self, subject: CompressorSubject, draws: int) -> Iterator[Candidate]:
-        """The deviations of the mean of C(x). `entry` needs all draws, which normal updates have: a compressor may send
-        an entry seldom."""
+        """The deviations of the mean of C(x). `entry` needs all draws, which normal updates have: a compressor may
+        seldom send an entry."""
         if not subject.compressor.unbiased or draws < FEW:
             return
         variance = getattr(subject.compressor, "variance", None)
