@@ -1,6 +1,6 @@
 """A bucket of gradients in a process: its compressor's rounds, and what they keep."""
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,6 +51,7 @@ class Bucket:
         self.after = self.kept
         self.started = False
         self.sound = True
+        self._receive: Callable[[], Message]
 
     def start(self, gradient: Tensor, key: int, processes: Processes) -> None:
         """Send the first message of a round. A process whose sums are not finite sends that of a gradient of zeros."""

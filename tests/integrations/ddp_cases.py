@@ -380,7 +380,7 @@ def bfloat16(rank: int) -> Any:
             loss = training.loss(rank, step % 3)
         training.model.zero_grad()
         loss.backward()
-        losses.append(float(loss))
+        losses.append(loss.item())
         with torch.no_grad():
             for parameter in training.model.parameters():
                 parameter.sub_(parameter.grad, alpha=0.5)
@@ -388,43 +388,42 @@ def bfloat16(rank: int) -> Any:
 
 
 @case
-def channels_last(rank: int) -> Any:
-    """PowerSGD sends a convolution of rank one exactly, if it sees its matrix as it is."""
+def memory_formats(rank: int) -> Any:
+    """A convolution in both formats; a transposed weight, whose gradient has rank one, which PowerSGD sends exactly."""
     found = {}
+    images = torch.randn(3, 4, 3, 3, generator=torch.Generator().manual_seed(rank))
     for name in ("contiguous_format", "channels_last"):
         torch.manual_seed(0)
-        model = nn.Conv2d(4, 6, 3, bias=False).to(memory_format=getattr(torch, name))
-        training = Training(model, make="power_sgd", compression=2)
-        images = torch.randn(3, 4, 3, 3, generator=torch.Generator().manual_seed(rank))
+        model, how = nn.Conv2d(4, 6, 3, bias=False), {"memory_format": getattr(torch, name)}
+        training = Training(model.to(**how))
         steps = []
         for _ in range(3):
             model.zero_grad()
-            training.wrapped(images.to(memory_format=getattr(torch, name))).square().sum().backward()
+            training.wrapped(images.to(**how)).square().sum().backward()
             steps.append(flat(training.gradients()))
         found[name] = torch.stack(steps)
     turned = nn.Linear(12, 5, bias=False)
     turned.weight = nn.Parameter(torch.randn(12, 5).t())
-    training = Training(turned, make="power_sgd", compression=2)
-    steps = []
+    training, steps = Training(turned, make="power_sgd", compression=2), []
     for _ in range(3):
         turned.zero_grad()
-        (training.wrapped(torch.ones(2, 12)) * torch.arange(1, 6)).sum().backward()
+        (training.wrapped(torch.arange(24.0).reshape(2, 12)) * torch.arange(1, 6)).sum().backward()
         steps.append(turned.weight.grad.clone())
     return {**found, "turned": torch.stack(steps)}
 
 
 @case
 def joined(rank: int) -> Any:
-    """Process 1 has more batches, and branches that are not used."""
+    """Process 1 has more batches; then also with branches that are not used, whose memory `sign` sends."""
 
-    def run(branches: int) -> Flat:
-        training = Training(Branches(), compression=16, find_unused_parameters=True, bucket_cap_mb=25)
+    def run(training: Training, branches: int = 0) -> Flat:
         with training.wrapped.join():
             for step in range(4 + 4 * rank):
-                training.step(rank, step, step % branches)
-        return training.step(rank, 9, 0)
+                training.step(rank, step, *([step % branches] if branches else []))
+        return training.step(rank, 9, *range(branches)[:1])
 
-    return {"one": run(1), "two": run(2)}
+    two = Training(Branches(), "sign", compression=16, find_unused_parameters=True)
+    return {"one": run(Training()), "two": error(lambda: run(two, 2))}
 
 
 @case
