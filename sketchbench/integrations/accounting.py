@@ -37,13 +37,17 @@ def dp_event(mechanism: Mechanism) -> "DpEvent":
 def opacus_run(history: Sequence[tuple[float, float, int]]) -> Composed:
     """The mechanism of a run of Opacus, for `epsilon` and `calibrated_sigma`. `history` is
     `privacy_engine.accountant.history`: noise multiplier, sample rate and number of steps of each setting. Raises
-    ValueError for a history without steps or of several settings, or a rate outside (0, 1]."""
+    ValueError for a history without steps or of several settings, a rate outside (0, 1], or steps that are no whole
+    number."""
     if len(history) != 1:
         raise ValueError(
             f"a history of {len(history)} settings must have one, as the project's accountants compose equal steps; "
             "train with the same noise and sample rate throughout, or take the accountant of Opacus"
         )
     noise, rate, count = history[0]
+    if isinstance(count, bool) or not math.isfinite(count) or count != int(count):
+        raise ValueError(f"{count} steps must be a whole number; take the history of Opacus as it is")
+    rate = float(rate)
     share = Fraction(rate).limit_denominator(LARGEST) if 0 < rate <= 1 else Fraction(0)
     if not (share and math.isclose(float(share), rate, rel_tol=1e-6)):
         raise ValueError(f"sample rate {rate} must be from {1 / LARGEST:g} to 1")

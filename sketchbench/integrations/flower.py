@@ -22,8 +22,8 @@ from sketchbench.base import seeds
 from sketchbench.compressor import traits
 from sketchbench.compressor.compressor import Compressor, MakeCompressor
 from sketchbench.compressor.message import KEY, Layout
-from sketchbench.integrations.method import for_layouts
-from sketchbench.integrations.rounds import ClientRounds, Parts, ServerRounds
+from sketchbench.integrations.method import described, for_layouts, versions
+from sketchbench.integrations.rounds import ClientRounds, Parts, ServerRounds, check_numbers
 from sketchbench.kernels import Array
 
 ROUND, REPLY, WEIGHTS, KEPT = (f"sketchbench.{name}" for name in ("round", "reply", "weights", "kept"))
@@ -124,6 +124,7 @@ class CompressedFedAvg(FedAvg):  # type: ignore[misc]
         ValueError: for a compression or a seed out of range, or an unknown name. At the start: for a compressor whose
             clients need more than Flower's messages bring, such as each step, if `fraction_train` lets them miss some.
         RuntimeError: in a round, for clients that failed, or didn't answer.
+        ValueError: in a round, for two clients with one number, which is the node's `partition-id`, or else its own id.
         OverflowError: for a step that exceeds float32.
     """
 
@@ -224,11 +225,12 @@ class CompressedFedAvg(FedAvg):  # type: ignore[misc]
             raise RuntimeError(f"{len(came)} {where} answered in time; give them more by timeout")
         if plain := sum(ROUND not in reply.content for reply in came):
             raise RuntimeError(f"{plain} {where} don't compress; give their ClientApp the mod CompressUpdates")
+        check_numbers([(reply.metadata.src_node_id, reply.content[ROUND]["client"]) for reply in came])
         return sorted((reply.content for reply in came), key=lambda content: content[ROUND]["client"])
 
 
 def _settings(compressor: Compressor) -> str:
-    return f"{type(compressor).__name__} in {compressor.limit} bytes"
+    return f"{described(compressor)} of {versions()}"
 
 
 def _key(seed: int, number: int) -> bytes:

@@ -1,6 +1,14 @@
 """A compressor of gradients or updates, by the user's name for it."""
 
-from collections.abc import Callable
+import dataclasses
+import functools
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
 
 from sketchbench import kernels
 from sketchbench.base import seeds
@@ -24,7 +32,7 @@ def for_layouts(make: MakeCompressor | str, compression: float, seed: int) -> Fo
         compression: bytes of a whole update over bytes of a message; > 0.
         seed: of randomness, >= 0.
     """
-    chosen = named(make) if isinstance(make, str) else make
+    chosen = maker(make)
     byte_limit(Layout(((1,),)), compression)
     at = At(kernels.load("numba"), seeds.key(seed), 0, 1)
 
@@ -40,6 +48,11 @@ def for_layouts(make: MakeCompressor | str, compression: float, seed: int) -> Fo
     return build
 
 
+def maker(make: MakeCompressor | str) -> MakeCompressor:
+    """The function that makes a compressor, of a name or as it is."""
+    return named(make) if isinstance(make, str) else make
+
+
 def named(name: str) -> MakeCompressor:
     """The compressor of a file in `conf/compressor`. Raises ConfigError for an unknown name, with the known ones."""
     from hydra.utils import instantiate
@@ -47,3 +60,30 @@ def named(name: str) -> MakeCompressor:
     choose("compressor", name, sorted(path.stem for path in (CONF / "compressor").glob("*.yaml")))
     made: MakeCompressor = instantiate(load_method("compressor", name)["algorithm"], _partial_=True)
     return made
+
+
+def described(value: Any) -> str:
+    """A text of a compressor, or of what makes it, with all parameters but the layout. It is the same in all processes,
+    and differs between compressors, unless classes or functions have one name."""
+    if isinstance(value, functools.partial):
+        return _call(described(value.func), {**dict(enumerate(value.args)), **value.keywords})
+    if isinstance(value, Mapping | list | tuple):
+        return _call("", value if isinstance(value, Mapping) else dict(enumerate(value)))
+    if isinstance(value, np.ndarray):
+        return f"array {value.dtype} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()[:16]}"
+    if hasattr(value, "__qualname__"):
+        return f"{value.__module__}.{value.__qualname__}"
+    if dataclasses.is_dataclass(value):
+        given = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        return _call(described(type(value)), {name: of for name, of in given.items() if not isinstance(of, Layout)})
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
+
+
+def _call(name: str, given: Mapping[Any, Any]) -> str:
+    told = ", ".join(f"{key}={described(of)}" for key, of in given.items())
+    return f"{name}({told})" if given or not name else name
+
+
+def versions() -> str:
+    """The versions of the packages that decide messages and draw random numbers."""
+    return f"sketchbench {version('sketchbench')}, NumPy {np.__version__}"

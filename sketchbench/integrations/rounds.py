@@ -192,6 +192,19 @@ class ServerRounds(_Half):
         return received.parts if self.shared or counted else _sent(reply)
 
 
+def check_numbers(clients: Sequence[tuple[int, int]]) -> None:
+    """Raise ValueError if two clients of a round, as nodes and numbers, have one number: they would share the randomness of their
+    own, and their errors would no longer average out."""
+    nodes: dict[int, int] = {}
+    for node, number in clients:
+        if number in nodes:
+            raise ValueError(
+                f"nodes {nodes[number]} and {node} both have the number {number}, and would draw the same randomness; give "
+                "each node a partition-id of its own"
+            )
+        nodes[number] = node
+
+
 def _together(each: Sequence[Parts]) -> Message:
     forms = [{name: (part.dtype, part.shape) for name, part in parts.items()} for parts in each]
     if any(form != forms[0] for form in forms):

@@ -38,7 +38,8 @@ class SketchTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         scikit-learn's ValueError and TypeError."""
         X = validate_data(self, X, dtype=[np.float64, np.float32])
         root = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        family = self.family(d=self.n_features_in_, b=self.n_components)
+        b = int(self.n_components) if isinstance(self.n_components, np.integer) else self.n_components  # of a grid
+        family = self.family(d=self.n_features_in_, b=b)
         self.operator_ = family.draw(seeds.key(root, transformer=type(family).__name__), kernels="numba")
         self._n_features_out = self.operator_.b
         return self

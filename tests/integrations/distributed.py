@@ -15,8 +15,9 @@ from torch.nn.parallel import DistributedDataParallel
 
 from sketchbench.compressor.message import Layout
 from sketchbench.compressor.power_sgd import PowerSGD
-from sketchbench.integrations import ddp
-from sketchbench.integrations.ddp import DENSE_STEPS, CompressedGradients, exchange_gradients
+from sketchbench.integrations import gradient_exchange
+from sketchbench.integrations.ddp import CompressedGradients, exchange_gradients
+from sketchbench.integrations.gradient_exchange import DENSE_STEPS
 
 SHAPES, SEED, STEPS, RATE = (20, 12, 5), 3, 5, 0.1
 CURVE, SEEDS = 60, 6
@@ -90,8 +91,9 @@ def train(name: str, rank: int) -> dict[str, Any]:
     again.state.load_state_dict(state)
     again.run(rank, STOP, STEPS)
     facts = {"means": whole.means, "again": again.means, "order": whole.order, "order_again": again.order}
-    calls = sorted({name for name, _ in whole.sent[DENSE_STEPS:]})
-    return {**facts, "sent": sum(size for _, size in whole.sent), "counted": whole.state.bytes_up, "calls": calls}
+    calls = sorted((name for name, _ in whole.sent[DENSE_STEPS:]), reverse=True)
+    counted = {"counted": whole.state.bytes_up, "counted_again": again.state.bytes_up}
+    return {**facts, "sent": sum(size for _, size in whole.sent), "calls": calls, **counted}
 
 
 def curve(hook: str, rank: int, seed: int) -> list[float]:
@@ -110,7 +112,9 @@ def curve(hook: str, rank: int, seed: int) -> list[float]:
         wrapped.register_comm_hook(state, powerSGD_hook.powerSGD_hook)
     losses = []
     for step in range(CURVE):
-        ddp.DENSE_STEPS = step + 1 if hook == "ours" and step < 2 else DENSE_STEPS  # torch's has no fewer than two
+        gradient_exchange.DENSE_STEPS = (
+            step + 1 if hook == "ours" and step < 2 else DENSE_STEPS
+        )  # torch's has no fewer than two
         model.zero_grad()
         loss = nn.functional.mse_loss(wrapped(data[rank::2]), targets[rank::2])
         loss.backward()

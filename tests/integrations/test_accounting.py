@@ -93,6 +93,15 @@ def test_a_run_of_opacus() -> None:
     assert epsilon("pld", run, DELTA) <= ours * 1.001
 
 
+def test_steps_are_whole() -> None:
+    history = [(1.0, 0.1, 5)]
+    for count in (5.0, np.int64(5)):
+        assert opacus_run([(np.float32(1.0), np.float64(0.1), count)]) == opacus_run(history)
+    for count in (100.7, math.nan, math.inf, True, np.float64(0.5)):
+        with pytest.raises(ValueError, match="steps must be a whole number"):
+            opacus_run([(1.0, 0.1, count)])
+
+
 @pytest.mark.parametrize("history", [[], [(1.0, 0.1, 5), (2.0, 0.1, 5)], [(1.0, 0.0, 5)], [(1.0, math.nan, 5)]])
 def test_a_history_that_cannot_be_accounted_for(history: Any) -> None:
     with pytest.raises(ValueError, match=r"settings must have one|sample rate"):
@@ -130,7 +139,7 @@ def test_a_search_over_sizes() -> None:
     labels = random.integers(0, 2, 120)
     x = random.standard_normal((120, 64)) + 4 * labels[:, None]
     model = make_pipeline(SketchTransformer(random_state=0), RidgeClassifier())
-    search = GridSearchCV(model, {"sketchtransformer__n_components": [4, 16]}).fit(x, labels)
+    search = GridSearchCV(model, {"sketchtransformer__n_components": np.arange(4, 17, 12)}).fit(x, labels)
     assert search.best_score_ > 0.9
 
 

@@ -230,7 +230,8 @@ class Forgetful(Direct):
             Direct,
             {"compression": 8},
             SHAPES,
-            r"the server compresses by Desketched in 325 bytes, and this client by Desketched in 166",
+            r"the server compresses by \S+\.Desketched\(limit=325, family=\S+CountSketch\) of sketchbench .*, and this "
+            r"client by \S+\.Desketched\(limit=166, ",
         ),
         (Direct, {"seed": 8}, SHAPES, "the server draws from another seed than this client"),
         (Direct, {}, {"all": (LAYOUT.d,)}, "must send weights with the names and shapes of those that it got"),
@@ -241,6 +242,29 @@ def test_what_ends_a_training(grid: type[Direct], mods: Any, shapes: Any, text: 
     app = client_app([] if mods is None else [mod("count_sketch", **mods)], shapes=shapes)
     with pytest.raises(RuntimeError, match=text):
         strategy("count_sketch").start(grid(app, CLIENTS), record(np.zeros(LAYOUT.d, np.float32)), num_rounds=2)
+
+
+class Copies(Direct):
+    """Whose nodes all have one number."""
+
+    @staticmethod
+    def context(node: int, place: int) -> Any:
+        return Direct.context(node, 0)
+
+
+def test_clients_with_one_number_end_a_training() -> None:
+    grid = Copies(client_app([mod("eden")]), CLIENTS)
+    with pytest.raises(ValueError, match="nodes 100 and 101 both have the number 0"):
+        strategy("eden").start(grid, record(np.zeros(LAYOUT.d, np.float32)), num_rounds=1)
+
+
+def test_compressors_with_other_parameters_end_a_training() -> None:
+    """Of one class and one limit."""
+    own = for_layouts("fetch_sgd", 4, SEED)(LAYOUT)
+    other = functools.partial(type(own), family=own.family, momentum=0.5)
+    app = client_app([CompressUpdates(other, compression=4, seed=SEED)])
+    with pytest.raises(RuntimeError, match=r"momentum=0.9.* and this client by .*momentum=0.5"):
+        strategy("fetch_sgd").start(Direct(app, CLIENTS), record(np.zeros(LAYOUT.d, np.float32)), num_rounds=1)
 
 
 def test_weights_that_are_no_float32() -> None:

@@ -1,5 +1,6 @@
 """Clients and a server that reach each other by messages alone do what a simulated round does."""
 
+import dataclasses
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,8 +14,8 @@ from sketchbench.compressor.message import Layout, Message, Reply
 from sketchbench.compressor.plain import Plain
 from sketchbench.compressor.power_sgd import PowerSGD
 from sketchbench.compressor.sketched_memory import FetchSGD
-from sketchbench.integrations.method import for_layouts
-from sketchbench.integrations.rounds import ClientRounds, Parts, ServerRounds
+from sketchbench.integrations.method import described, for_layouts
+from sketchbench.integrations.rounds import ClientRounds, Parts, ServerRounds, check_numbers
 
 LAYOUT, CLIENTS, ROUNDS, SEED = Layout(((12, 20), (12,), (5, 12), (5,))), 3, 4, 7
 
@@ -162,3 +163,24 @@ def test_what_is_refused() -> None:
 @pytest.mark.parametrize("name", MESSAGES)
 def test_who_follows_each_step(name: str) -> None:
     assert ServerRounds(compressor_of(name), SEED).follows == (name == "power_sgd")
+
+
+def test_clients_with_one_number() -> None:
+    check_numbers([(100, 0), (101, 1), (2**63 + 5, 2)])
+    with pytest.raises(ValueError, match=r"nodes 100 and 102 both have the number 3, .* a partition-id of its own"):
+        check_numbers([(100, 3), (101, 1), (102, 3)])
+
+
+def test_descriptions_hold_all_parameters() -> None:
+    """They are equal where compressors are, and show no layout and no address."""
+    texts = {name: described(compressor_of(name)) for name in MESSAGES}
+    assert len(set(texts.values())) == len(texts)
+    for name, text in texts.items():
+        assert text == described(compressor_of(name))
+        assert " at 0x" not in text
+        assert "shapes" not in text
+    momentum = for_layouts("fetch_sgd", 4, SEED)(LAYOUT)
+    assert described(momentum) != described(dataclasses.replace(momentum, momentum=0.5))
+    assert described(np.arange(3)) != described(np.arange(4))
+    assert described([np.arange(3), {"a": PowerSGD}]) == described([np.arange(3), {"a": PowerSGD}])
+    assert described(object()) == described(object())
