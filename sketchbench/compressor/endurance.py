@@ -25,7 +25,7 @@ CROWDS = (1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64)  # numbers of cli
 Events = dict[str, Values]  # in each trial, (T,)
 
 
-class Played(NamedTuple):
+class RunRound(NamedTuple):
     """A round of a long run: the updates plus the clients' memory, (T, C, d), the memory before it, and its result."""
 
     carried: Array
@@ -45,7 +45,7 @@ def windows(subject: CompressorSubject) -> tuple[range, range]:
     return range(PERIOD), range(late, late + PERIOD)
 
 
-def play(subject: CompressorSubject, numbers: range, trials: int, clients: int) -> Iterator[Played]:
+def play(subject: CompressorSubject, numbers: range, trials: int, clients: int) -> Iterator[RunRound]:
     """Run these rounds with updates of all kinds in turn. Every round begins as after a restart, with a new compressor
     and with a memory from a file."""
     compressor = subject.compressor
@@ -55,7 +55,7 @@ def play(subject: CompressorSubject, numbers: range, trials: int, clients: int) 
         at = party(subject.at(trials, number, "endurance"), own=rooted(1))
         carried = x if memory.clients is None else x + memory.clients
         done = dataclasses.replace(compressor).exchange(x, memory, at)
-        yield Played(carried, memory, at, done)
+        yield RunRound(carried, memory, at, done)
         memory = pickle.loads(pickle.dumps(done.memory))
 
 
@@ -64,7 +64,7 @@ def _updates(subject: CompressorSubject, kind: str, number: int, trials: int, cl
     return subject.kernels.asarray(drawn.reshape(trials, clients, -1))
 
 
-def served(subject: CompressorSubject, ask: Ask, played: Played, first: bool) -> Values:
+def served(subject: CompressorSubject, ask: Ask, played: RunRound, first: bool) -> Values:
     """Return 1 for each trial in which a server in another process, which gets the bytes of the messages, makes another
     step or memory of them, else 0: (T,)."""
     at, done = played.at, played.done
@@ -75,7 +75,7 @@ def served(subject: CompressorSubject, ask: Ask, played: Played, first: bool) ->
     return 1.0 - same(ours, theirs, at.trials).astype(np.float64)
 
 
-def audit(subject: CompressorSubject, played: Played) -> Events:
+def audit(subject: CompressorSubject, played: RunRound) -> Events:
     """Return the distances by which a round breaks what the compressor states, relative to what is added up."""
     compressor, found = subject.compressor, {}
     if compressor.feedback != "none" and traits.conserves(compressor):
@@ -88,7 +88,7 @@ def audit(subject: CompressorSubject, played: Played) -> Events:
     return found
 
 
-def _lost(subject: CompressorSubject, played: Played) -> Values:
+def _lost(subject: CompressorSubject, played: RunRound) -> Values:
     """The part of a round's updates and memory that is neither in the step nor in the new memory."""
     before, after, step = played.memory, played.done.memory, played.done.step
     if after.clients is not None:
@@ -99,7 +99,7 @@ def _lost(subject: CompressorSubject, played: Played) -> Values:
     return relative(subject, sketched + after.server, cells + before.server)
 
 
-def _other_step(subject: CompressorSubject, played: Played) -> Array:
+def _other_step(subject: CompressorSubject, played: RunRound) -> Array:
     """The step, from each message in place of the sum if messages add up, else from each message twice."""
     compressor, (_, memory, at, done) = subject.compressor, played
     if compressor.adds_up:
@@ -109,7 +109,7 @@ def _other_step(subject: CompressorSubject, played: Played) -> Array:
     return compressor.answer(twice, memory, at, ())[0].content
 
 
-def _nonlinearity(subject: CompressorSubject, played: Played) -> Values:
+def _nonlinearity(subject: CompressorSubject, played: RunRound) -> Values:
     """The distance of the mean message from the message of the mean update, over the mean length of messages."""
     mean = played.carried.mean(axis=1, keepdims=True)
     alone = subject.compressor.encode(mean, played.memory, played.at, ())

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from sketchbench.attack.lens import SeenMessage, lens, surprisal
 from sketchbench.compressor.contract import CompressorSubject, Values, raw
-from sketchbench.compressor.endurance import Played
+from sketchbench.compressor.endurance import RunRound
 from sketchbench.compressor.message import Message
 from sketchbench.compressor.parties import party, rooted
 from sketchbench.kernels import Array
@@ -20,7 +20,7 @@ SMOOTH = 0.0745  # the most by which (1 - tanh x)², of a smooth map of signs, e
 SUBSTITUTES = 12  # entries of each part of a message that are replaced, one in each trial at a time
 
 
-def view(subject: CompressorSubject, played: Played, tolerance: float) -> Values:
+def view(subject: CompressorSubject, played: RunRound, tolerance: float) -> Values:
     """Return 1 for each trial if the views of a round's messages contradict them, else 0: (T,). Raises `Unseen` for a
     compressor without a view.
 
@@ -52,7 +52,7 @@ def view(subject: CompressorSubject, played: Played, tolerance: float) -> Values
     return np.full(played.at.trials, float(wrong or blind))
 
 
-def _spread(subject: CompressorSubject, played: Played, client: int, numbers: Tensor) -> float:
+def _spread(subject: CompressorSubject, played: RunRound, client: int, numbers: Tensor) -> float:
     """The mean square by which other randomness of the clients changes the numbers of a view, which has twice the
     variance, halved."""
     found = []
@@ -64,7 +64,7 @@ def _spread(subject: CompressorSubject, played: Played, client: int, numbers: Te
     return float(torch.stack(found).mean())
 
 
-def hidden(subject: CompressorSubject, played: Played) -> Values:
+def hidden(subject: CompressorSubject, played: RunRound) -> Values:
     """Return 1 for each trial in which a part of a message changes the decoded update, but not its view, else 0: (T,).
 
     Entries of floating-point parts, SUBSTITUTES of each in each trial, and whole parts, are replaced by those of the
@@ -107,7 +107,7 @@ def _any(changed: Tensor) -> NDArray[np.bool_]:
     return np.asarray(changed.flatten(1).any(dim=1))
 
 
-def _seen(played: Played, message: Message, client: int) -> SeenMessage:
+def _seen(played: RunRound, message: Message, client: int) -> SeenMessage:
     alone = {name: part[:, [client]] for name, part in message.parts.items()}
     return SeenMessage(Message(alone), played.at, played.done.replies[:-1])
 
