@@ -272,3 +272,17 @@ def test_what_fails_needs_one_that_fails() -> None:
 def test_without_counts_nothing_is_known() -> None:
     assert np.isnan(chance_of_another("holds", [judgement("holds")], {}))
     assert chance_of_another("inconclusive", [judgement("inconclusive", 0.3), judgement("holds", 0.1)], {}) == 0.3
+
+
+def test_a_method_must_have_all_contracts_of_its_kind() -> None:
+    """Here the sensing family of `mine` was measured, but not its decoder."""
+    kinds = dict.fromkeys(("sensing", "decoder", "errors"), "recovery")
+
+    def row(study: str, method: str, role: str = gate.ROLE) -> dict[str, str]:
+        return {"study": study, "method": method, "role": role, "verdict": "holds", "claim": study, "case": ""}
+
+    contracts = [row("sensing", "mine"), row("sensing", "fiht"), row("decoder", "fiht")]
+    judged = [row("errors", name, "printed") for name in ("mine", "fiht")]
+    found = gate.apply_gate([*contracts, *judged], kinds)
+    assert [one["verdict"] for one in found[-2:]] == [gate.VOID, "holds"]
+    assert gate.measured_methods(contracts, kinds) == {("recovery", "fiht")}

@@ -11,7 +11,7 @@ from sketchbench.sketch.recovery.desketch import Desketch
 from sketchbench.sketch.recovery.iht import IHT
 from sketchbench.sketch.recovery.recovery import Recovered
 
-UNIT = 2.0**-40  # entries below it count as 0 for `OneUnit`
+UNIT = 2.0**-40  # entries below it count as 0 for `AbsoluteThreshold`
 
 
 class OneMore(Desketch):
@@ -53,7 +53,7 @@ class Reseeding(Desketch):
         return super()._recover(sketch, y)
 
 
-class OneUnit(Desketch):
+class AbsoluteThreshold(Desketch):
     """Desketching that takes entries below an absolute threshold for 0."""
 
     def _recover(self, sketch: Sketch, y: Array) -> Recovered:
