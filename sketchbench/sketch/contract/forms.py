@@ -77,7 +77,8 @@ def _changed(drawn: Sketch, matrices: Floats, random: np.random.Generator) -> li
     """Errors of other forms of an operator: with a workspace, padded, selected and joined."""
     found = _both(drawn.with_workspace(), matrices, random)
     for padded in (drawn.padded(), drawn.padded().with_workspace()):
-        whole = matrix_of(padded).reshape(len(matrices), padded.b, padded.d)
+        # A copy, as the next call may overwrite what a workspace holds.
+        whole = matrix_of(padded).reshape(len(matrices), padded.b, padded.d).copy()
         found += [MOST * bool((abs(whole[..., : drawn.d] - matrices) > 1e-12 * size_of(matrices)).any())]
         found += _both(padded, whole, random)
     if drawn.operators is None:

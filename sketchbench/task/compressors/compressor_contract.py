@@ -30,6 +30,7 @@ FEW = 400  # draws below which a mean is not worth measuring
 APPLICATIONS = 20  # of an operator in a trial
 Size = dict[str, Value]  # the columns d and compression
 PATIENCE = 32  # rounds without a message after which a compressor is taken to send nothing for ever
+LARGEST = 1e30  # the value of a trial that has none, as a row's numbers are finite
 EVENT = 0.5  # the threshold of an indicator that is 0 or 1
 LARGE_WORDS, LARGE_DRAWS = 1024, 2  # of messages of large updates; one region of 9 gets 227 of their words
 CLIENTS = 3  # of a long run
@@ -291,6 +292,7 @@ def _noises(subject: CompressorSubject, draws: int) -> Iterator[Candidate]:
 
 
 def _count(quantity: str, parts: list[tuple[Size, Values]]) -> Row:
-    """Count the trials of all sizes with a value above 1; the row names the size with the largest value."""
-    size = max(parts, key=lambda part: float(part[1].max()))[0]
-    return Row(quantity, **size).exceedances(np.concatenate([values for _, values in parts]), 1.0)
+    """Count the trials of all sizes with a value above 1, or none; the row names the size with the largest value."""
+    finite = [(size, np.nan_to_num(values, nan=LARGEST, posinf=LARGEST).clip(max=LARGEST)) for size, values in parts]
+    size = max(finite, key=lambda part: float(part[1].max()))[0]
+    return Row(quantity, **size).exceedances(np.concatenate([values for _, values in finite]), 1.0)
