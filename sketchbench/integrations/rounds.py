@@ -193,14 +193,14 @@ class ServerRounds(_Half):
 
 
 def check_numbers(clients: Sequence[tuple[int, int]]) -> None:
-    """Raise ValueError if two clients of a round, as nodes and numbers, have one number: they would share the randomness of their
-    own, and their errors would no longer average out."""
+    """Raise ValueError if two of a round's clients, as nodes and numbers, have one number: they would share the
+    randomness of their own, and their errors would no longer average out."""
     nodes: dict[int, int] = {}
     for node, number in clients:
         if number in nodes:
             raise ValueError(
-                f"nodes {nodes[number]} and {node} both have the number {number}, and would draw the same randomness; give "
-                "each node a partition-id of its own"
+                f"nodes {nodes[number]} and {node} both have the number {number}, and would draw the same randomness; "
+                "give each node a partition-id of its own"
             )
         nodes[number] = node
 
