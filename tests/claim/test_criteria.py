@@ -44,6 +44,13 @@ def test_equality(value: float, margin: float, expected: str) -> None:
     assert verdict("equality", mean(value, exact=1.0), margin=margin) == expected
 
 
+@pytest.mark.parametrize(("exact", "unit"), [(0.0, 1.0), (0.3, 1.0), (-1.0, 1.0), (3.0, 3.0), (-3.0, 3.0)])
+def test_the_margin_counts_in_units_of_the_exact_value_or_of_one(exact: float, unit: float) -> None:
+    """The interval's half-width of 0.049 decides a little below it, and no longer a little above."""
+    assert verdict("equality", mean(exact, exact=exact), margin=0.048 / unit) == "inconclusive"
+    assert verdict("equality", mean(exact, exact=exact), margin=0.05 / unit) == "holds"
+
+
 def test_equality_of_what_never_varies() -> None:
     still = {"sd": 0.0, "skewness": 0.0, "trials": 10, "exact": 0.0}
     assert verdict("equality", {"mean": 1e-12, **still}) == "holds"
