@@ -1,8 +1,8 @@
 """Mutation testing: change the package at random places, one at a time, and list the changes that no test notices.
 
 A mutant is one change of an operator, a number, a statement or an argument. Lines are drawn at random, then a change of
-each. Tests run on a copy: first the nearest and fastest files that import the module, then (--further) all others.
-Results are kept, so the same command resumes. Contracts have mutants of their own, in tests/mutant.
+each. Tests run on a copy: the files that are the fewest imports away from the module, the fastest first. Results are
+kept, so the same command resumes. Contracts have mutants of their own, in tests/mutant.
 """
 
 import argparse
@@ -35,8 +35,7 @@ LEFT_OUT = {"__init__.py", "broken.py", "contract.py"}
 NOT_COPIED = (".git", ".venv", ".lock", ".snakemake", "results", "logs", "data", ".*_cache")
 LOADED = ["pytest", "hypothesis", "numpy", "scipy.optimize", "scipy.special", "scipy.stats", "numba", "pandas"]
 LOADED += ["hydra", "torch", "sklearn"]
-LONGEST = 60.0  # seconds of a file of tests that judges mutants
-NEAREST = 4  # files that are timed, of which the fastest kill most mutants
+LONGEST = 120.0  # seconds of a file of tests that judges mutants
 CHANGED = "\n0\n"  # ends all modules of the copy: a test that rejects any change of code judges no mutant
 
 Swaps = dict[type[ast.AST], type[ast.AST]]
@@ -249,8 +248,9 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=300, help="lines to change (300)")
     parser.add_argument("--seed", type=int, default=1, help="of the draw (1)")
     parser.add_argument("--jobs", type=int, default=1, help="processes (1)")
-    parser.add_argument("--cap", type=float, default=25, help="seconds of the nearest tests for each mutant (25)")
-    parser.add_argument("--further", action="store_true", help="run all files of tests that reach a survivor's module")
+    parser.add_argument("--nearest", type=int, default=4, help="files of tests for each mutant (4)")
+    parser.add_argument("--cap", type=float, default=40, help="seconds of these files, more for a single one (40)")
+    parser.add_argument("--survivors", action="store_true", help="try survivors again: with more files, or new tests")
     parser.add_argument("--only", default="", help="parts of the modules' paths, separated by commas")
     parser.add_argument("--results", type=Path, default=ROOT / "results" / "mutants.jsonl", help="what was tried")
     args = parser.parse_args()
@@ -277,44 +277,36 @@ def main() -> None:
                     print(*one.values(), flush=True)
                     yield one
 
-            todo = [mutant for mutant in drawn if args.further or mutant.key() not in tried]
-            todo = [mutant for mutant in todo if tried.get(mutant.key(), {"passed": True})["passed"]]
-            wanted = {
-                test: None for mutant in todo for test in tests_of(mutant.path)[: None if args.further else NEAREST]
-            }
+            todo = [one for one in drawn if tried.get(one.key(), {"passed": True})["passed"]]
+            todo = [one for one in todo if args.survivors == (one.key() in tried)]
+            wanted = dict.fromkeys(test for one in todo for test in tests_of(one.path)[: args.nearest])
             for one in keep(pool.imap_unordered(time_tests, [test for test in wanted if test not in timed])):
                 timed[one["tests"]] = one
 
             def job(mutant: Mutant) -> tuple[Mutant, list[str], float]:
                 """The mutant, its tests from the fastest on, and the longest time that they may take."""
-                tests = [test for test in tests_of(mutant.path) if timed.get(test, {}).get("passed")]
-                if not args.further:
-                    tests.sort(key=lambda test: timed[test]["seconds"])
-                    total = itertools.accumulate(timed[test]["seconds"] for test in tests)
-                    tests = [test for test, seconds in zip(tests, total, strict=True) if seconds <= args.cap] or tests[
-                        :1
-                    ]
+                tests = [test for test in tests_of(mutant.path)[: args.nearest] if timed[test]["passed"]]
+                total = itertools.accumulate(timed[test]["seconds"] for test in tests)
+                number = max(1, sum(seconds <= args.cap for seconds in total))  # a slow one, if it is the nearest
+                tests = sorted(tests[:number], key=lambda test: timed[test]["seconds"])
                 return mutant, tests, max(60.0, 10 * sum(timed[test]["seconds"] for test in tests))
 
-            jobs = [job(mutant) for mutant in todo]
-            for mutant, tests, _ in jobs:
-                if not tests:
-                    tried[mutant.key()] = {"mutant": mutant.name(), "passed": True}
-            for one in keep(pool.imap_unordered(try_mutant, [one for one in jobs if one[1]])):
+            jobs = [one for one in map(job, todo) if one[1]]
+            for one in keep(pool.imap_unordered(try_mutant, jobs)):
                 tried[one["key"]] = one
     summarise(drawn, tried, args.seed)
 
 
 def summarise(drawn: list[Mutant], tried: dict[str, dict[str, Any]], seed: int) -> None:
     """Print numbers by package, and the survivors, as Markdown."""
-    counts: Counter[tuple[str, bool]] = Counter()
+    counts: dict[str, Counter[bool | None]] = {}
     for mutant in drawn:
-        counts[str(Path(mutant.path).parent), tried[mutant.key()]["passed"]] += 1
-    print(f"\nseed {seed}\n\n| package | mutants | killed | survive |\n|---|---|---|---|")
-    for package in dict.fromkeys(package for package, _ in counts):
-        killed, left = counts[package, False], counts[package, True]
-        print(f"| {package} | {killed + left} | {killed} | {left} |")
-    print("", *(f"- `{mutant.name()}`" for mutant in drawn if tried[mutant.key()]["passed"]), sep="\n")
+        passed = tried.get(mutant.key(), {}).get("passed")
+        counts.setdefault(str(Path(mutant.path).parent), Counter())[passed] += 1
+    print(f"\nseed {seed}\n\n| package | mutants | killed | survive | without tests |\n|---|---|---|---|---|")
+    for package, of in counts.items():
+        print(f"| {package} | {of.total()} | {of[False]} | {of[True]} | {of[None]} |")
+    print("", *(f"- `{mutant.name()}`" for mutant in drawn if tried.get(mutant.key(), {}).get("passed")), sep="\n")
 
 
 if __name__ == "__main__":
