@@ -1,10 +1,11 @@
 """How many bits, entries and bytes compressors send at a limit, and what they forget."""
 
+import functools
 import math
 
 import numpy as np
 import pytest
-from compressing import LAYOUT, made
+from compressing import LAYOUT
 
 from sketchbench.compressor import traits
 from sketchbench.compressor.budget import at_budget
@@ -13,11 +14,13 @@ from sketchbench.compressor.message import KEY, WORD, Layout, byte_limit
 from sketchbench.compressor.packing import from_bits, to_bits
 from sketchbench.compressor.power_sgd import PowerSGD
 from sketchbench.compressor.quantised import QSGD, Float16
-from sketchbench.compressor.sketched_memory import SketchedMemory
+from sketchbench.compressor.sketched_memory import FetchSGD
 from sketchbench.kernels import Kernels
+from sketchbench.sketch import BlockSparseEmbedding
 from sketchbench.sketch.family import SizeError
 
 D = 100
+fetch_sgd = functools.partial(FetchSGD, family=functools.partial(BlockSparseEmbedding, s=2))
 
 
 @pytest.mark.parametrize("width", [3, 4, 9, 16])
@@ -54,9 +57,15 @@ def test_what_also_fits_the_next_smaller_budget_is_refused_there() -> None:
 
 
 def test_a_step_has_a_quarter_as_many_entries_as_its_sketch_has_rows() -> None:
-    compressor = made("fiht", 4)
-    assert isinstance(compressor, SketchedMemory)
+    compressor = fetch_sgd(LAYOUT, byte_limit(LAYOUT, 2))
     assert compressor.k == compressor.sketch_family.b // 4 > 1
+
+
+def test_momentum_is_below_one() -> None:
+    """With a momentum of 1 or more, the sum of all updates would never fade."""
+    fetch_sgd(LAYOUT, byte_limit(LAYOUT, 2), momentum=0.999)
+    with pytest.raises(ValueError, match="momentum=1"):
+        fetch_sgd(LAYOUT, byte_limit(LAYOUT, 2), momentum=1.0)
 
 
 def test_power_sgd_gets_one_key_for_all_rounds() -> None:

@@ -18,18 +18,16 @@ D, OPERATORS, SIGNALS = 32, 5, 3
     ids=["FIHT", "median"],
 )
 def test_a_stack_gives_what_its_operators_give(
-    kind: type[Recovery], family: Family, block: int, kernels: Kernels, monkeypatch: pytest.MonkeyPatch
+    kind: type[Recovery], family: Family, block: int, reference: Kernels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each of 5 operators on 3 signals of its own; a block has `block` of them."""
     monkeypatch.setattr(recovery, "WORKSPACE", block * D)
-    stack = family.draw(3, operators=OPERATORS, kernels=kernels)
+    stack = family.draw(3, operators=OPERATORS, kernels=reference)
     x = np.stack([draw_sparse(D, 3, SIGNALS, seed) for seed in range(OPERATORS)])
-    y = stack.sketch(kernels.asarray(x))
+    y = stack.sketch(x)
     together = kind(3).recover(stack, y)
-    assert kernels.to_numpy(together.x).shape == x.shape
+    assert together.x.shape == x.shape
     for number in range(OPERATORS):
-        alone = kind(3).recover(family.draw(3, operators=1, first=number, kernels=kernels), y[number : number + 1])
-        np.testing.assert_allclose(
-            kernels.to_numpy(together.x)[number], kernels.to_numpy(alone.x)[0], rtol=1e-9, atol=1e-12
-        )
+        alone = kind(3).recover(family.draw(3, operators=1, first=number, kernels=reference), y[number : number + 1])
+        np.testing.assert_allclose(together.x[number], alone.x[0], rtol=1e-9, atol=1e-12)
         assert (together.iterations[number] == alone.iterations[0]).all()
