@@ -9,7 +9,7 @@ export PATH := $(if $(filter /%,$(VENV)),,$(CURDIR)/)$(BIN):$(PATH)
 
 .DELETE_ON_ERROR:
 .PHONY: results paper keep report site test-site check test tests fuzz test-cuda test-flower test-slurm browser carry \
-	scenarios lint style types layers workflow bench resolve lock clean help
+	scenarios mutants lint style types layers workflow bench resolve lock clean help
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST)
@@ -155,6 +155,9 @@ $(VENV)/cuda: $(VENV)/ready requirements-cuda.lock requirements-nvrtc.lock
 	@sed -nE '/^(cupy-cuda13x|cuda-pathfinder)==/,/[^\]$$/p' requirements-cuda.lock | cat - requirements-nvrtc.lock | \
 	  $(LOCKED) --upgrade --target $@ --requirement /dev/stdin \
 	  || echo "no wheels of CuPy and NVRTC here: kernels are not compiled, names are not compared"
+
+mutants: $(VENV)/ready ## change random lines of the package, and list the changes that no test notices; resumes: hours
+	@OMP_NUM_THREADS=1 python .ci/mutants.py $(ARGS)
 
 test-cuda: $(VENV)/cuda ## the CUDA kernels without a GPU: compiled, and the tests marked gpu on an emulated device
 	@command -v g++ > /dev/null || { echo "g++ is missing, which compiles for the emulated device; install it"; exit 1; }

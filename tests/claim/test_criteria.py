@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from sketchbench.measure.audit import epsilon_lower_bound
 from sketchbench.measure.column import COLUMNS
+from sketchbench.report.claim.claims import Check
 from sketchbench.report.claim.criteria import CRITERIA, Comparison, CriterionSettings
-from sketchbench.report.claim.judging import decide
+from sketchbench.report.claim.judging import CheckedRows, decide
+from sketchbench.report.claim.judging import compare as compare_checks
 
 ERROR = 1e-6
 
@@ -42,6 +45,13 @@ def mean(value: float, **columns: Any) -> dict[str, Any]:
 )
 def test_equality(value: float, margin: float, expected: str) -> None:
     assert verdict("equality", mean(value, exact=1.0), margin=margin) == expected
+
+
+@pytest.mark.parametrize(("exact", "unit"), [(0.0, 1.0), (0.3, 1.0), (-1.0, 1.0), (3.0, 3.0), (-3.0, 3.0)])
+def test_the_margin_counts_in_units_of_the_exact_value_or_of_one(exact: float, unit: float) -> None:
+    """The interval's half-width of 0.049 decides a little below it, and no longer a little above."""
+    assert verdict("equality", mean(exact, exact=exact), margin=0.048 / unit) == "inconclusive"
+    assert verdict("equality", mean(exact, exact=exact), margin=0.05 / unit) == "holds"
 
 
 def test_equality_of_what_never_varies() -> None:
@@ -104,6 +114,25 @@ def test_few_trials_refute_and_never_confirm(count: int, trials: int, expected: 
     """The rule for runs of one to three trainings: `probability`, and `always` of what one alone refutes by."""
     row = {"count": count, "trials": trials, "bound": 0.5, "maximum": float(count > 0)}
     assert decide(compare("probability", row) + compare("always", row)) == expected
+
+
+def test_the_slack_is_relative_to_the_bound_or_to_the_statistic() -> None:
+    """What is left of a bound of 4; of 0, in units of the statistic, or of one if both are 0."""
+    assert compare("computed", {"value": 1.0, "bound": 4.0})[0].slack == 0.75
+    assert compare("computed", {"value": -2.0, "bound": 0.0})[0].slack == 1
+    (comparison,) = compare("probability", {"count": 0, "trials": 100, "bound": 0.0})
+    assert comparison.slack == pytest.approx((ERROR / 2) ** 0.01 - 1)  # the exact upper end of no event
+
+
+def test_a_criterion_of_one_side_has_the_whole_error_there() -> None:
+    """No event of 100 has the upper end 1 - level^(1/100); an interval around an exact value shares the level."""
+    rows = pd.DataFrame([{"count": 0, "trials": 100, "bound": 0.5, "exact": np.nan}])
+    one, two = (Check(name, {}, ("study",), CriterionSettings(margin=0.1)) for name in ("probability", "equality"))
+    (judgement,) = compare_checks([CheckedRows(one, "study", rows)], lambda study: 0.01)
+    assert judgement.comparison.high == pytest.approx(1 - 0.01**0.01)
+    rows = pd.DataFrame([mean(1.0, exact=1.0, bound=np.nan)])
+    (judgement,) = compare_checks([CheckedRows(two, "study", rows)], lambda study: 0.01)
+    assert judgement.comparison.high == pytest.approx(1 + 0.01 * stats.norm.isf(0.005), rel=1e-3)
 
 
 def test_always() -> None:
@@ -223,6 +252,14 @@ def test_growth_groups_by_what_does_not_follow() -> None:
     # Where rows of one seed lack a size, what is left still is a line.
     found = compare("growth", *leads(1.0, seed=0), *leads(1.0, seed=1)[1:], over="compression")
     assert [c.trials for c in found] == [150, 100]
+
+
+def test_growth_at_two_values_that_another_column_follows() -> None:
+    """b is twice as large with d, and so no curve of its own; s, without a number in one of both, is one."""
+    rows = [mean(1.0, d=10, b=1, bound=1.0), mean(2.0, d=20, b=2, bound=2.0)]
+    assert [c.statistic for c in compare("growth", *rows, over="d")] == [pytest.approx(1)]
+    found = compare("growth", *leads(1.0, s=np.nan), *leads(0.2, s=4.0), over="compression")
+    assert [c.verdict for c in found] == ["fails", "holds"]  # s=4, and no s
 
 
 def test_growth_along_b_when_the_compression_follows() -> None:

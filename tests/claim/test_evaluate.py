@@ -100,6 +100,14 @@ def test_computed_numbers_take_no_share_of_the_error(tmp_path: Path) -> None:
     assert verdicts["comparisons"].tolist() == [2]
 
 
+def test_a_comparison_of_a_single_trial_takes_its_share_of_the_error(tmp_path: Path) -> None:
+    check = {"criterion": "probability", "where": {"quantity": "q"}}
+    rows = table(good=1.0).assign(trials=1, count=0, bound=0.5)
+    verdicts, levels = evaluate(read_claims(write(tmp_path, checks=[check])), {"one": rows}, "quick")
+    assert verdicts["verdict"].tolist() == ["inconclusive"]
+    assert levels.comparisons == 1
+
+
 def test_a_study_that_did_not_run(tmp_path: Path) -> None:
     verdicts, levels = evaluate(read_claims(write(tmp_path)), {}, "quick")
     assert levels.comparisons == 0

@@ -40,6 +40,8 @@ def test_only_what_changed_has_a_row() -> None:
     )
     assert said(grown(("a", first), ("b", first))) == [("a", "ams", "holds"), ("a", "srht", "holds")]
     assert said(grown(("a", first), ("b", second)))[2:] == [("b", "srht", "fails")]
+    third = verdicts(ams=("holds", 2.01), srht=("holds", NAN))  # a tightness by half a percent larger
+    assert said(grown(("a", first), ("b", third)))[2:] == [("b", "ams", "holds")]
 
 
 def test_the_same_commit_twice_changes_nothing_and_uncommitted_code_leaves_no_trace() -> None:

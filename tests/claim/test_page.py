@@ -193,6 +193,16 @@ def test_verdicts_that_new_trials_may_change_are_listed() -> None:
     assert "- X1: 1 of 2, at most 25%" in page
     assert "- X2: " not in page.partition("## What another seed may change")[2].partition("##")[0]
     assert "another seed" not in rendered(row("X1", "holds", flips=0.01))
+    assert "- X1: 1 of 1, at most 2%" in rendered(row("X1", "holds", flips=0.015))
+
+
+def test_controls_that_few_comparisons_reject_are_listed() -> None:
+    """Fewer than half; the smallest share by claim."""
+    shares = [("X1", "1 of 3"), ("X1", "2 of 30"), ("X1", "2 of 4"), ("X2", "2 of 3")]
+    page = rendered(*(row(claim, "holds", negative_control_rejected=share) for claim, share in shares))
+    assert "For 2 of 4 verdicts that hold" in page
+    assert "- X1: 2 of 30" in page
+    assert "- X2: " not in page.partition("## Controls that few comparisons reject")[2].partition("##")[0]
 
 
 # Numbers that claims and findings state beside their verdicts are those of the published tables

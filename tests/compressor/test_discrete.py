@@ -163,6 +163,18 @@ def test_what_a_grid_spends() -> None:
         grid.spent(40_000, SUMS.rate, SUMS.delta)
 
 
+def test_the_noise_leaves_a_thousandth_of_the_goal_to_sums_that_are_not_discrete_gaussian() -> None:
+    """0.999 ε at 0.999 δ exp(-ε/2000), by the Rényi divergences a/2m² of one release, m = σ/Δ. With a δ larger by
+    exp(ε/1000), ε is larger by 0.0025; the precision of σ is a tenth of this. β is the other thousandth of δ."""
+    sums = SecureSum(clients=5, sensitivity=1.0, largest=5.0, rounds=1, rate=1.0, epsilon=8.0, delta=1e-5)
+    grid = secure_sum.fit(sums, rows=50, length=64, bits=24, wraps=1e-6)
+    assert grid.beta == pytest.approx(1e-8)
+    ratio = (grid.sigma / grid.unit) / grid.changed
+    logarithm = math.log(0.999e-5) - 0.004
+    spent = min(a / (2 * ratio**2) + math.log1p(-1 / a) - (logarithm + math.log(a)) / (a - 1) for a in range(2, 99))
+    assert 0.999 * 8 - 3e-4 < spent <= 0.999 * 8
+
+
 def test_a_grid_that_forgets_what_rounding_adds_spends_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """Much more for many rows in few bits, as told by the right norm."""
     coarse = made(rows=100, bits=10)

@@ -40,6 +40,18 @@ def test_ten_digits(epsilon: float, delta: float) -> None:
     assert abs(gaussian.epsilon(mu, delta) / epsilon - 1) < 1e-10
 
 
+@pytest.mark.parametrize(("mu", "epsilon"), [(10.5, 0.0), (10.5, 0.1), (12, 3), (14, 20), (40, 100)])
+def test_little_noise(mu: float, epsilon: float) -> None:
+    """δ of 1 - 1e-6 and more, of which the smaller term of its definition takes off a millionth."""
+    assert gaussian.delta(mu, epsilon) == pytest.approx(float(precise(mu, epsilon)), rel=1e-12)
+
+
+@pytest.mark.parametrize("mu", [0.0, -1.0, math.nan])
+def test_no_noise_of_this_size(mu: float) -> None:
+    with pytest.raises(ValueError, match="mu="):
+        gaussian.log_delta(mu, 1.0)
+
+
 def test_nothing_overflows() -> None:
     for mu, level in itertools.product(np.geomspace(1e-8, 1e4, 13), np.geomspace(1e-6, 1e6, 13)):
         found = gaussian.log_delta(float(mu), float(level))

@@ -19,7 +19,7 @@ from sketchbench.theory import norm, second_moment
 from sketchbench.theory.double_blind import unreachable_share
 from sketchbench.theory.isometry import proposition_1
 from sketchbench.theory.known import Known
-from sketchbench.theory.semi_smooth import ALPHA, FUNCTIONS, POWER, allowed_by_lemma_i_9, remainder
+from sketchbench.theory.semi_smooth import ALPHA, FUNCTIONS, POWER, POWERS, allowed_by_lemma_i_9, remainder
 
 # The constants that song2023 claims, or that we do; each is the least possible as d grows, except
 # for the Gaussian and CountSketch, where song2023 has 3 (Lemmas D.13, D.14) and 2 would do.
@@ -219,3 +219,8 @@ def test_leading_axes(name: str) -> None:
     for place in np.ndindex(2, 3):
         assert moments[place] == pytest.approx(case.second_moment(g[place], h[place], b=b))
         assert norms[place] == pytest.approx(case.norm(h[place], b=b))
+
+
+def test_table_2_is_computed_at_the_ends_and_between() -> None:
+    """p of Definitions I.5 and K.1 from 0 to 1, each value once."""
+    assert POWERS[0] == 0 < POWERS[1] < 1 == POWERS[-1]

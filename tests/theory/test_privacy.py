@@ -61,6 +61,13 @@ def delta_of_randomised_responses(epsilon: float, each: float, times: int) -> fl
     )
 
 
+def test_the_composition_of_2010_ends_at_exp_600() -> None:
+    """At ε = 600 its sum is a float, k ε exp(ε) but for a part below its precision."""
+    assert classical_composition(Guarantee(600.0, 0.0), 2, slack=0.5).epsilon == pytest.approx(1200 * math.exp(600))
+    with pytest.raises(OutOfRangeError, match=r"needs a step's 0 <= ε <= 600\.0, not 600\.1"):
+        classical_composition(Guarantee(600.1, 0.0), 2, slack=0.5)
+
+
 @pytest.mark.parametrize(("each", "times"), [(0.1, 50), (0.05, 200), (0.02, 500)])
 @pytest.mark.parametrize("compose", [advanced_composition, classical_composition])
 def test_composition_bounds_randomised_responses(compose: Any, each: float, times: int) -> None:
