@@ -127,13 +127,14 @@ def vectors(kind: str, random: np.random.Generator, count: int, layout: Layout) 
 
 def bias(subject: CompressorSubject, kind: str, draws: int, block: int) -> Bias:
     """Measure the deviation of C(x) from one vector x of a kind over `draws` keys, in blocks of `block` draws."""
-    x = vectors(kind, subject.random(f"bias {kind}"), 1, subject.compressor.layout)
+    part = "bias" if kind == "gaussian" else f"bias {kind}"
+    x = vectors(kind, subject.random(part), 1, subject.compressor.layout)
     size = float(np.linalg.norm(x))
     coded = []
     for first in range(0, draws, block):
         count = min(block, draws - first)
         shared = subject.kernels.asarray(np.repeat(x, count, axis=0))
-        coded.append(_numpy(subject, subject.compress(shared, subject.at(count, part=f"bias {kind} {first}"))))
+        coded.append(_numpy(subject, subject.compress(shared, subject.at(count, part=f"{part} {first}"))))
     off = (np.concatenate(coded) - x.astype(np.float64)) / size
     search, measure = off[: draws // 2], off[draws // 2 :]
     mean, error = search.mean(axis=0), search.std(axis=0) / len(search) ** 0.5

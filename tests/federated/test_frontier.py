@@ -131,7 +131,7 @@ def test_a_federation_has_trials() -> None:
 
 def test_arms_side_by_side_are_trained_as_alone() -> None:
     private = Gradients(poisson(), 1.0)
-    several = [arm(sigma=0.1), arm(TopK, 200, sigma=0.1), arm(RandomK, 200, rate=0.1, sigma=0.1)]
+    several = [arm(sigma=0.1), arm(), arm(TopK, 200, sigma=0.1), arm(RandomK, 200, rate=0.1, sigma=0.1)]
     together = train(clients(), private, several, 3, rounds=3)
     for own, trained in zip(several, together, strict=True):
         (alone,) = train(clients(), private, [own], 3, rounds=3)

@@ -266,9 +266,9 @@ class CompressorContract(Checked):
             )
             *means, square = zip(deviations._fields, deviations, strict=True)
             for name, one in means:
-                if name != "entry" or most == self.budget.draws:
+                if name != "entry" or (kind == contract.KINDS[0] and draws == self.budget.draws):
                     yield Candidate(one.score, Row(name, case=kind, exact=0.0), one.values)
-            if isinstance(variance, float):
+            if isinstance(variance, float) and kind != "spike":  # whose loss is of one entry, and takes two values
                 bound = variance + ROUNDING
                 yield Candidate(square[1].score / bound, Row("variance", case=kind, bound=bound), square[1].values)
 
