@@ -168,6 +168,13 @@ class _KnownAt(At):
         return np.random.default_rng(self.key(part))
 
 
+class SameRounding(QSGD):
+    """QSGD that rounds with the same random numbers in every round."""
+
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
+        return super().encode(x, memory, at._replace(round=0), replies)
+
+
 class Overconfident(QSGD):
     """QSGD that states half of its variance."""
 

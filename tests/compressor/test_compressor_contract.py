@@ -35,6 +35,7 @@ BREAKS = {
     "stashed": "K9",
     "lying_lens": "K10",
     "same_noise": "K11",
+    "same_rounding": "K11",
     "overconfident": "K12",
     "eight_votes": "K4-twice",
 }
