@@ -66,13 +66,17 @@ class Bucket:
         self._round = self._phases(carried if self.sound else self.xp.zeros_like(carried), memory, at)
         self._send(self._next(None))
 
-    def finish(self) -> None:
-        """Receive all messages, and send those of later phases; `step` and `after` are set."""
+    def advance(self) -> bool:
+        """Receive the messages of a phase, and send that of the next. After the last phase, set `step` and `after`, and
+        return False."""
         try:
-            while True:
-                self._send(self._next(self._receive()))
+            self._send(self._next(self._receive()))
         except StopIteration as end:
-            step, memory = end.value
+            self._finish(*end.value)
+            return False
+        return True
+
+    def _finish(self, step: Array, memory: Memory) -> None:
         self.step = tensor(step[0])
         if self.kept.late is not None:
             self.step = self.step + self.kept.late.to(self.step.device)
