@@ -19,7 +19,7 @@ from sketchbench.kernels import Array
 Round = Generator[Message, Message | None, tuple[Array, Memory]]
 
 
-class Kept(NamedTuple):
+class BucketMemory(NamedTuple):
     """What a process keeps of a bucket between steps.
 
     Arguments:
@@ -45,9 +45,9 @@ class Bucket:
         sound: whether all numbers of the last round are finite, in this process.
     """
 
-    def __init__(self, places: Sequence[int], compressor: Compressor, kept: Kept | None = None) -> None:
+    def __init__(self, places: Sequence[int], compressor: Compressor, kept: BucketMemory | None = None) -> None:
         self.places, self.compressor = tuple(places), compressor
-        self.kept = kept or Kept(compressor.begin(1, 1, kernels.load("numba")))
+        self.kept = kept or BucketMemory(compressor.begin(1, 1, kernels.load("numba")))
         self.after = self.kept
         self.started = False
         self.sound = True
@@ -66,18 +66,22 @@ class Bucket:
         self._round = self._phases(carried if self.sound else self.xp.zeros_like(carried), memory, at)
         self._send(self._next(None))
 
-    def finish(self) -> None:
-        """Receive all messages, and send those of later phases; `step` and `after` are set."""
+    def advance(self) -> bool:
+        """Receive the messages of a phase, and send that of the next. After the last phase, set `step` and `after`, and
+        return False."""
         try:
-            while True:
-                self._send(self._next(self._receive()))
+            self._send(self._next(self._receive()))
         except StopIteration as end:
-            step, memory = end.value
+            self._finish(*end.value)
+            return False
+        return True
+
+    def _finish(self, step: Array, memory: Memory) -> None:
         self.step = tensor(step[0])
         if self.kept.late is not None:
             self.step = self.step + self.kept.late.to(self.step.device)
         self.sound &= bool(torch.isfinite(self.step).all()) and all(map(self._finite, door.arrays(tuple(memory))))
-        self.after = Kept(memory, self.kept.round + 1)
+        self.after = BucketMemory(memory, self.kept.round + 1)
 
     def _finite(self, array: Array) -> bool:
         return bool(self.xp.isfinite(array).all())
@@ -149,7 +153,7 @@ def restored(saved: dict[str, Any], compressor: Compressor, number: int) -> Buck
         raise ValueError(f"a checkpoint has a memory of shapes {found} in bucket {number}, which needs {wanted}")
     kept = iter(saved["memory"])
     memory = Memory(*door.replace(begun, lambda _: next(kept).numpy()))
-    return Bucket(saved["places"], compressor, Kept(memory, saved["round"], saved["late"]))
+    return Bucket(saved["places"], compressor, BucketMemory(memory, saved["round"], saved["late"]))
 
 
 def tensor(array: Array) -> Tensor:

@@ -129,8 +129,9 @@ class GradientExchange:
             raise ValueError(
                 "gradients came for other parameters than before; make a new CompressedGradients for a new model"
             )
-        for bucket in buckets:
-            bucket.finish()
+        under_way = buckets
+        while under_way:
+            under_way = [bucket for bucket in under_way if bucket.advance()]
         if failed := self._compare(buckets):
             for bucket in buckets:
                 bucket.step.fill_(math.nan)
