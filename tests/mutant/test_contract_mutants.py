@@ -2,8 +2,8 @@
 
 Here are the controls, families that tests/family does not have, and families of it that are not run there by default.
 
-The claims C1-C8, C10, C11 and S1-sizes, read from conf/claim, judge rows of the task `contract` at the level of a quick run, with
-fewer operators than that has; those that are rarely wrong are judged with as many.
+The claims C1-C8, C10, C11 and S1-sizes, read from conf/claim, judge rows of the task `contract` at the level of a quick
+run, with fewer operators than that has; those that are rarely wrong are judged with as many.
 """
 
 import functools

@@ -7,18 +7,21 @@ import numpy as np
 from sketchbench.sketch.contract.probes import WHOLE, Floats, Subject
 
 KINDS = ("entry", "direction", "trace")
+SHARP = 0.045  # a standard error whose interval, at the level of a run, is narrower than the margin of S1-sizes
+ENTRIES = 2**24
 
 
 @dataclass(frozen=True)
 class Place:
     """A place at which the mean of RᵀR may be far from I: the mean of ⟨R u, R v⟩ for `sides` (2, d) of u and v, or of
     the diagonal without them. `where`: in words; `exact`: the value there if E[RᵀR] = I; `score`: the distance that a
-    search has found, in standard errors."""
+    search has found, in standard errors; `spread`: the standard deviation of a value, as far as the search knows."""
 
     where: str
     exact: float
     sides: Floats | None = None
     score: float = 0.0
+    spread: float = 0.0
 
     def values(self, matrices: Floats) -> Floats:
         """The value of every operator (T, b, d): (T,)."""
@@ -34,16 +37,19 @@ def search(subject: Subject, trials: int) -> dict[str, Place]:
     half = trials // 2
     found, judging = (_finite(subject, count, first) for count, first in ((half, 0), (trials - half, half)))
     candidates = {"entry": [_entry(found)], "direction": _directions(found), "trace": [Place("mean diagonal", 1.0)]}
-    scored = {
-        kind: [replace(one, score=_score(one.values(judging), one.exact)) for one in places]
+    # One place's spread may be small by chance: of a coordinate that is rarely sampled, all values are 0.
+    spread = float((judging**2).sum(axis=1).std(axis=0).mean())
+    return {
+        kind: max((_scored(place, judging, spread if kind != "trace" else 0.0) for place in places), key=_score)
         for kind, places in candidates.items()
     }
-    return {kind: max(places, key=lambda one: one.score) for kind, places in scored.items()}
 
 
 def measure(subject: Subject, place: Place, trials: int, first: int) -> Floats:
-    """The values (trials,) of operators `first` to `first + trials - 1`."""
-    return place.values(_finite(subject, trials, first))
+    """The values of at least `trials` operators from `first` on: as many as leave the mean an error of SHARP, if they
+    have ENTRIES entries at most."""
+    sharp = min(int((place.spread / SHARP) ** 2), ENTRIES // (subject.d * subject.b))
+    return place.values(_finite(subject, max(trials, sharp), first))
 
 
 def _finite(subject: Subject, count: int, first: int) -> Floats:
@@ -51,11 +57,16 @@ def _finite(subject: Subject, count: int, first: int) -> Floats:
     return np.nan_to_num(subject.matrices(subject.key, count, first), nan=0.0, posinf=0.0, neginf=0.0)
 
 
-def _score(values: Floats, exact: float) -> float:
-    """The distance of a mean from the exact value, in standard errors."""
-    distance = abs(float(values.mean()) - exact)
-    error = float(values.std()) / len(values) ** 0.5
-    return distance / error if error > 1e-12 else 1e12 * (distance > 1e-9)
+def _scored(place: Place, matrices: Floats, spread: float) -> Place:
+    """The place with its score and spread, of operators (T, b, d) that have not found it."""
+    values = place.values(matrices)
+    distance, whole = abs(float(values.mean()) - place.exact), float(np.hypot(values.std(), spread))
+    error = whole / len(values) ** 0.5
+    return replace(place, spread=whole, score=distance / error if error > 1e-12 else 1e12 * (distance > 1e-9))
+
+
+def _score(place: Place) -> float:
+    return place.score
 
 
 def _entry(matrices: Floats) -> Place:

@@ -43,10 +43,14 @@ class Contract(Checked):
         linearity: R and Rᵀ are linear, for any other vectors in the batch; repeated calls agree; arguments are
             unchanged.
         transpose: ⟨Rx, y⟩ = ⟨x, Rᵀy⟩, and the dense matrix and SciPy's operator agree with R.
-        projection: `project` is `desketch` of `sketch`; `padded`, `with_workspace` and `sketch_sparse` agree with R.
+        projection: `project` is `desketch` of `sketch`; `padded`, `with_workspace`, `select`, `join`, `sketch_sparse`
+            agree with R.
         precision: float32 input gives the results of float64, in float32.
         sameness: key and number determine the operator: drawn alone, in stacks of other sizes, on the other CPU
-            backend, after other draws, with other global states, and in another process with other threads.
+            backend, after other draws, with other global states, copied, and in another process with other threads.
+        calls: in a sequence of calls, each depends on its argument alone, and none hides a non-finite entry.
+        columns: no column beyond 2^16 or 2^20 is lost or repeats another, nor does a row beyond 2^16. Left out for a
+            family that refuses these sizes, or needs more memory than there is.
 
     Rows linearity_rate, transpose_rate, projection_rate, precision_rate and sameness_rate have the same counts, to
     bound the probability of a broken operator by `rate`.
@@ -65,8 +69,8 @@ class Contract(Checked):
         bit_dependence: of operators of keys that differ in one bit.
             For a family that is not random, these rows have the share of operators that differ from the first.
 
-    Means of quantities whose expectation follows from E[RᵀR] = I, the most violated by the first half of the operators,
-    measured on the second half; exact: the expectation:
+    Means of quantities whose expectation follows from E[RᵀR] = I, the most violated by the first half of the operators
+    at these sizes and at LENGTHS, measured on others; exact: the expectation:
 
         gram: by `case`, an entry of RᵀR, ‖Ru‖² in a direction u, and the mean of the diagonal of RᵀR.
 
