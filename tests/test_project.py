@@ -24,8 +24,9 @@ NUMBERS = {
     "S": range(1, 38),
     "T": range(1, 21),
     "Z": range(1, 20),
-    "C": range(1, 10),
-    "K": range(1, 8),
+    "C": range(1, 12),
+    "K": range(1, 13),
+    "R": range(1, 8),
 }
 
 
@@ -116,7 +117,7 @@ def test_conda_has_the_same_pins() -> None:
 
 def test_every_number_has_a_claim() -> None:
     numbers = {f"{letter}{number}" for letter, span in NUMBERS.items() for number in span}
-    assert {found[0] for claim in CLAIMS.values() if (found := re.match(r"[CFKSTZ][0-9]+", claim.id))} == numbers
+    assert {found[0] for claim in CLAIMS.values() if (found := re.match(r"[CFKRSTZ][0-9]+", claim.id))} == numbers
     studies = set(named(CONF, "study"))
     for claim in CLAIMS.values():
         for check in claim.checks:

@@ -13,7 +13,7 @@ from sketchbench.report.claim.judging import Measured
 REFUSED = "refused"  # the status of a row whose method can't do what the row asks, such as a size
 
 
-class Condition(NamedTuple):
+class AskedValue(NamedTuple):
     """A value that a check asks for."""
 
     column: str
@@ -39,12 +39,12 @@ def missing(claim: Claim, tables: Mapping[str, Measured], method: str) -> list[s
     return list(found)
 
 
-def _lacking(claim: Claim, check: Check, table: Measured, method: str) -> list[Condition]:
+def _lacking(claim: Claim, check: Check, table: Measured, method: str) -> list[AskedValue]:
     """The conditions of a check that a table lacks for a method, without the conditions that may be missing."""
     asked = {column: values if isinstance(values, list) else [values] for column, values in check.where.items()}
     rows, refused = table.select(check, method), _refused(table.rows(method), asked)
     rows = rows[rows[list(NEEDS[check.criterion])].notna().all(axis=1)]
-    gone = [Condition(column, value) for column in asked for value in asked[column] if value not in set(rows[column])]
+    gone = [AskedValue(column, value) for column in asked for value in asked[column] if value not in set(rows[column])]
     excused = [
         one for one in gone if one.value in claim.may_lack.get(one.column, ()) or one.value in set(refused[one.column])
     ]

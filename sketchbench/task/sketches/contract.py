@@ -43,8 +43,8 @@ class Contract(Checked):
         linearity: R and Rᵀ are linear, for any other vectors in the batch; repeated calls agree; arguments are
             unchanged.
         transpose: ⟨Rx, y⟩ = ⟨x, Rᵀy⟩, and the dense matrix and SciPy's operator agree with R.
-        projection: `project` is `desketch` of `sketch`; `padded`, `with_workspace`, `select`, `join` and `sketch_sparse`
-            agree with R.
+        projection: `project` is `desketch` of `sketch`; `padded`, `with_workspace`, `select`, `join` and
+            `sketch_sparse` agree with R.
         precision: float32 input gives the results of float64, in float32.
         sameness: key and number determine the operator: drawn alone, in stacks of other sizes, on the other CPU
             backend, after other draws, with other global states, copied, and in another process with other threads.
