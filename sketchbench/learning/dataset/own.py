@@ -268,7 +268,8 @@ def _eight_bits(picture: "Image") -> "Image":
     from PIL import Image
 
     if getattr(picture, "n_frames", 1) > 1 and picture.format != "MPO":  # of cameras: the picture and its previews
-        raise ValueError(f"{picture.n_frames} frames, of which one would count; save that one")  # type: ignore[attr-defined]
+        frames = picture.n_frames  # type: ignore[attr-defined]
+        raise ValueError(f"{frames} frames, of which one would count; save that one")
     if picture.mode.startswith("I;16") or (picture.mode == "I" and picture.format in ("PNG", "PPM")):
         bits = getattr(picture, "tag_v2", {}).get(258, (16,))[0]  # a TIFF may have 12 of 16
         return Image.fromarray((np.asarray(picture) * (WHITE / (2**bits - 1))).round().astype(np.uint8))
