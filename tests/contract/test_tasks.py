@@ -210,4 +210,5 @@ def test_the_contract_covers_every_task_class() -> None:
         "vectors",
         "probes",
         "worst_pair",
+        "attackers_view",
     }

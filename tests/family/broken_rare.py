@@ -195,7 +195,7 @@ class RemembersByFirstEntry(Signed):
         memory: dict[Any, Array] = {}
 
         def forward(inner: Sketch, x: Array) -> Array:
-            place = (x.shape, x.dtype, float(x.flat[0]))
+            place = (x.shape, x.dtype, float(x.flat[0]) if x.size else 0.0)
             if place not in memory:
                 memory[place] = inner._sketch(x)
             return memory[place].copy()

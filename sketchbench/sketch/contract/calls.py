@@ -59,9 +59,7 @@ def _drawn(subject: Subject) -> list[Sketch]:
     draw, key, kernels = subject.family.draw, subject.key, subject.kernels
     drawn = [draw(key, kernels=kernels), draw(key, operators=3, kernels=kernels), draw(key, first=1, kernels=kernels)]
     drawn += [draw(key ^ other, kernels=kernels) for other in OTHERS]
-    drawn += [
-        draw(key, kernels=backends.load(name)) for name in backends.NAMES[:2] if kernels.NAME in backends.NAMES[:2]
-    ]
+    drawn += [draw(key, kernels=backends.load(name)) for name in CPU if kernels.NAME in CPU]
     for d, b in ((2 * subject.d, subject.b), (2 * subject.d, 2 * subject.b)):
         try:
             drawn.append(dataclasses.replace(subject.family, d=d, b=b).draw(key, kernels=kernels))
@@ -100,7 +98,10 @@ def _of_finite(
     length = one.drawn.b if method == "desketch" else one.drawn.d
     argument = _vectors(one, length, count, dtype, random)
     vectors = dense(one.drawn.kernels, argument).copy().reshape(count, length)
-    result = getattr(one.drawn, method)(argument, check_finite=bool(random.integers(2)))
+    try:
+        result = getattr(one.drawn, method)(argument, check_finite=bool(random.integers(2)))
+    except OverflowError:  # sums of small numbers are finite
+        return MOST
     expected = _expected(one, method, vectors)
     found = dense(one.drawn.kernels, result)
     kept.append((result, found.copy()))

@@ -82,4 +82,5 @@ def _ruled_out(subject: Subject, side: str, image: Floats, vector: Floats) -> Fl
 
 
 def _apply(drawn: Sketch, method: str, vectors: Array) -> Floats:
-    return dense(drawn.kernels, getattr(drawn, method)(drawn.kernels.asarray(vectors), check_finite=False))
+    argument = drawn.kernels.asarray(vectors.copy())  # which a broken operator may write into
+    return dense(drawn.kernels, getattr(drawn, method)(argument, check_finite=False))
