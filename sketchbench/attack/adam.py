@@ -6,12 +6,14 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from sketchbench.attack.square_root import square_root
+
 DECAY, SQUARES_DECAY, LEAST = 0.9, 0.999, 1e-8  # β₁, β₂ and ε of Kingma and Ba (2015)
 
 
 class AdamOptimiser:
     """Adam (Kingma and Ba 2015, Algorithm 1), which changes `variables` in place at a learning `rate`. Its steps equal
-    torch.optim's bit for bit; torch's own imports its compiler, which takes a second."""
+    torch.optim's but for the rounding of square roots; torch's own imports its compiler, which takes a second."""
 
     def __init__(self, variables: Sequence[Tensor], rate: float) -> None:
         self._variables, self._rate, self._step = variables, rate, 0
@@ -27,7 +29,7 @@ class AdamOptimiser:
         for v, slope, mean, square in zip(self._variables, slopes, self._means, self._squares, strict=True):
             mean.lerp_(slope, 1 - DECAY)
             square.mul_(SQUARES_DECAY).addcmul_(slope, slope, value=1 - SQUARES_DECAY)
-            v.addcdiv_(mean, (square.sqrt() / spread).add_(LEAST), value=-size)
+            v.addcdiv_(mean, (square_root(square) / spread).add_(LEAST), value=-size)
 
 
 class CosineAdam(AdamOptimiser):

@@ -166,7 +166,7 @@ def semi_smoothness_excess(x: Evaluation, y: Evaluation, a: NonNegatives, b: Non
     move = y.x - x.x
     distance = to_numpy(move.norm(dim=1))
     linear = x.loss + (x.slope * move).sum(dim=1)
-    allowed = b * distance**2 + a * distance * to_numpy(x.loss.sqrt())
+    allowed = b * distance**2 + a * distance * np.sqrt(to_numpy(x.loss))
     return np.asarray(to_numpy(y.loss - linear) / allowed)
 
 

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
+from sketchbench.attack.square_root import square_root
 from sketchbench.compressor.compressor import At, Compressor
 from sketchbench.compressor.control import Silent
 from sketchbench.compressor.discrete import DiscreteSRHT
@@ -131,7 +132,7 @@ def _top_k_likelihood(compressor: TopK, seen: SeenMessage) -> Predict:
     values, look = lens(compressor, seen)
     sent = seen.decoded(compressor) != 0
     least = values.abs().amin(dim=1, keepdim=True)
-    unit = (SHARP * values.square().mean(dim=1).sqrt()).clamp_min(torch.finfo(values.dtype).tiny)
+    unit = (SHARP * square_root(values.square().mean(dim=1))).clamp_min(torch.finfo(values.dtype).tiny)
 
     def minus_log(x: Tensor) -> Tensor:
         beyond = (x.abs() - least).clamp_min(0) * ~sent

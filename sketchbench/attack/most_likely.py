@@ -9,6 +9,7 @@ from torch import Tensor
 from sketchbench.attack.adam import CosineAdam
 from sketchbench.attack.inversion import LBFGS, Adam, Inversion, Matching
 from sketchbench.attack.prior import Prior, uniform_prior
+from sketchbench.attack.square_root import square_root
 from sketchbench.attack.view import View
 from sketchbench.base import seeds
 from sketchbench.base.parameters import Count, NonNegative
@@ -107,5 +108,5 @@ class _Posterior(Matching):
         """-2 log of the prior density: ‖z‖² plus the total variation of x - mean, which is least at the mean."""
         departure = self.image - self._prior.mean
         slopes = [departure.diff(dim=axis) for axis in (-1, -2)]
-        variation = sum((slope.square() + EDGE**2).sqrt().sum() for slope in slopes)
+        variation = sum(square_root(slope.square() + EDGE**2).sum() for slope in slopes)
         return self.variables[0].square().sum() + self._variation * variation

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sketchbench.attack.adam import AdamOptimiser
+from sketchbench.attack.square_root import square_root
 from sketchbench.base import seeds
 from sketchbench.base.parameters import AtLeastTwo, Checked, Count, Positive
 from sketchbench.compressor.compressor import At, Compressor
@@ -177,4 +178,4 @@ class OrderAttack(Checked):
             z = torch.tensor(random.standard_normal(mean.shape), dtype=mean.dtype)
             squares = squares + (possible(images(z).clamp(0, 1)) - middle).square()
         size = np.sqrt(np.square(seen).mean(axis=1, keepdims=True)).clip(np.finfo(np.float32).tiny)
-        return np.asarray((squares / self.draws).sqrt().numpy() + FLOOR * size)
+        return np.asarray(square_root(squares / self.draws).numpy() + FLOOR * size)

@@ -3,10 +3,12 @@
 python tests/arithmetic/short_computations.py                     compare with digests.json
 python tests/arithmetic/short_computations.py frontier tails      only runs of these studies
 python tests/arithmetic/short_computations.py --write             write digests.json, after numbers were changed
+qemu-x86_64 -cpu EPYC .venv/bin/python tests/arithmetic/short_computations.py    on another processor, emulated
 """
 
 import hashlib
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -16,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # the checkout, wh
 
 from sketchbench.base import arithmetic
 
+os.environ["NUMBA_NUM_THREADS"] = "1"  # as in a job; torch would take over the number of threads of a team
 HELD = arithmetic.hold()  # before any other import
 
 from sketchbench.measure.column import Column

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from sketchbench.attack.compressed_message import Sight
 from sketchbench.attack.message_scene import Scene, draw_scene
+from sketchbench.attack.square_root import square_root
 from sketchbench.attack.stacked_inversion import StackedAttacks, Target
 from sketchbench.base import seeds
 from sketchbench.base.kept import Kept
@@ -259,4 +260,4 @@ _SHARED = Kept[tuple[str, str], NoisyLeakage](1)
 def _root(matrices: Tensor) -> Tensor:
     """The symmetric square roots of covariance matrices (T, n, n)."""
     values, vectors = torch.linalg.eigh(matrices)
-    return vectors * values.clamp(min=0).sqrt()[:, None] @ vectors.transpose(1, 2)
+    return vectors * square_root(values.clamp(min=0))[:, None] @ vectors.transpose(1, 2)
