@@ -1,4 +1,4 @@
-"""Functions whose last bits depend on the processor, and the one that the package has in the place of the square root."""
+"""Functions whose last bits depend on the processor, and the square root that the package takes in their place."""
 
 import ast
 from pathlib import Path
