@@ -13,9 +13,8 @@ from sketchbench.attack.square_root import square_root
 # EPYC that QEMU emulates; 434 of 457 other functions of torch, NumPy and SciPy have the same bits.
 DIFFERENT = {"sqrt", "sqrt_", "tan", "asin", "acos", "atan", "atan2", "arcsin", "arccos", "arctan", "log2"}
 DIFFERENT |= {"cholesky", "lstsq"}
-LEFT = [
-    "federated/adam.py"
-]  # its trainings at the papers' sizes took 30 hours: they must be run again with another root
+# With another root, trainings of 30 hours at the papers' sizes must be run again.
+LEFT = ["federated/adam.py"]
 EXACT = {"math", "np", "numpy", "xp", "cp", "cupy"}  # modules whose functions have the same bits, or are the device's
 
 
