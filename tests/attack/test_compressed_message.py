@@ -113,7 +113,7 @@ def test_gradients_are_those_of_autograd(projected: bool) -> None:
 
 def test_other_networks_are_refused() -> None:
     small = sigmoid_cnn((1, 8, 8), 10, filters=(2,), kernel=3, strides=(1,), width=0.5)
-    with pytest.raises(ValueError, match="Conv2d, Sigmoid, Flatten, Linear can't be stacked; choose an nn.Sequential of dense"):
+    with pytest.raises(ValueError, match="Conv2d, Sigmoid, Flatten, Linear can't be stacked; choose an nn"):
         DenseNetworks([small])
 
 

@@ -82,6 +82,8 @@ def test_long_ones_could_run(command: Command, tmp_path: Path, monkeypatch: pyte
             assert (ROOT / arguments[0]).exists()
         case "conda":
             assert (ROOT / arguments[arguments.index("--file") + 1]).exists()
+        case "qemu-x86_64":
+            assert (ROOT / arguments[3]).exists()
         case "docker":
             assert arguments[0] in {"build", "run"}
             assert "--file" not in arguments or (ROOT / arguments[arguments.index("--file") + 1]).exists()
