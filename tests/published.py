@@ -7,7 +7,7 @@ tracks none, or is not installed, as in an archive of the sources, those that li
 import functools
 import io
 import subprocess
-import tarfile
+import zipfile
 from pathlib import Path
 
 from once import filled_once
@@ -30,7 +30,7 @@ def checkout() -> Path:
 
 
 def _extract(folder: Path) -> None:
-    command = ["git", "-C", str(PROJECT), "archive", "HEAD", "--", "reports", LEFT_OUT]
+    command = ["git", "-C", str(PROJECT), "archive", "--format=zip", "HEAD", "--", "reports", LEFT_OUT]
     archive = subprocess.run(command, capture_output=True, check=True).stdout
-    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-        tar.extractall(folder, filter="data")
+    with zipfile.ZipFile(io.BytesIO(archive)) as packed:
+        packed.extractall(folder)

@@ -4,6 +4,8 @@ The content decides, not the name: the checksum must match, and the signature mu
 the same config and code. Each rejected file is listed with the reason.
 """
 
+import io
+import shutil
 import sys
 import tarfile
 import tempfile
@@ -104,8 +106,7 @@ class Gathering:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name).resolve()
             try:
-                with tarfile.open(archive) as tar:
-                    tar.extractall(folder, filter="data")
+                _unpack(archive, folder)
             except (tarfile.TarError, OSError) as error:
                 yield GatherOutcome(archive, "damaged", " ".join(str(error).split()))
                 return
@@ -165,3 +166,16 @@ class Gathering:
                 set_aside(place)
             write_bytes(place, content)
         return GatherOutcome(path, "taken", f"as {place}")
+
+
+def _unpack(archive: Path, folder: Path) -> None:
+    """Write an archive's plain files into a resolved folder. Links and devices are left out. Raises TarError for a file
+    that would be outside. (`extractall` has no filter before Python 3.11.4, which Debian 12 lacks.)"""
+    with tarfile.open(archive) as tar:
+        for member in filter(tarfile.TarInfo.isreg, tar):
+            path = (folder / member.name).resolve()
+            if not path.is_relative_to(folder):
+                raise tarfile.TarError(f"{member.name!r} would be outside")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("wb") as file:
+                shutil.copyfileobj(tar.extractfile(member) or io.BytesIO(), file)

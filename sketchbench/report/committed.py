@@ -2,7 +2,7 @@
 
 import io
 import subprocess
-import tarfile
+import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,14 +21,14 @@ class CommitError(RuntimeError):
 @contextmanager
 def of_commit(reports: Path, names: Sequence[str] = COMPARED, commit: str = "HEAD") -> Iterator[Path]:
     """Extract files and folders of a commit's reports into a temporary folder. Raises CommitError if it has none."""
-    command = ["git", "-C", str(reports), "archive", commit, "--", *names]
+    command = ["git", "-C", str(reports), "archive", "--format=zip", commit, "--", *names]
     try:
         archive = subprocess.run(command, capture_output=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):
         raise CommitError(f"git has no {names[0]} with its seal in {reports} at {commit}; commit them first") from None
     with TemporaryDirectory() as folder:
-        with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-            tar.extractall(folder, filter="data")
+        with zipfile.ZipFile(io.BytesIO(archive)) as packed:
+            packed.extractall(folder)
         yield Path(folder)
 
 

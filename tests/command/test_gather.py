@@ -161,3 +161,17 @@ def test_an_archive_is_searched_like_a_folder(elsewhere: Path) -> None:
     assert of("taken", gathered(archives)) == [line.replace("taken: ", "taken: all.tar/") for line in taken]
     (archives / "all.tar").write_bytes((archives / "all.tar").read_bytes()[:700])
     assert of("damaged", gathered(archives, code=1))
+
+
+@pytest.mark.parametrize("name", ["../away.parquet", "/{}/away.parquet"])
+def test_an_archive_writes_nothing_elsewhere(elsewhere: Path, name: str) -> None:
+    archives = elsewhere.with_name("archives")
+    archives.mkdir()
+    with tarfile.open(archives / "all.tar", "w") as tar:
+        for kind in (tarfile.SYMTYPE, tarfile.FIFOTYPE):
+            other = tarfile.TarInfo("link.parquet")
+            other.type, other.linkname = kind, str(elsewhere)
+            tar.addfile(other)
+        tar.addfile(tarfile.TarInfo(name.format(str(elsewhere).strip("/"))))
+    assert "would be outside" in "".join(of("damaged", gathered(archives, code=1)))
+    assert not (elsewhere / "away.parquet").exists()
