@@ -186,8 +186,8 @@ def test_bad_input(tmp_path: Path) -> None:
 
 def test_the_plan_lists_runs(capsys: pytest.CaptureFixture[str]) -> None:
     main(["plan", "--runs", "--studies", "tails", "--scale", "smoke", "--seed", "5"])  # of no run that is there
-    *runs, summary = capsys.readouterr().out.splitlines()
-    studies = [line.split()[0] for line in runs]
+    *lines, summary = capsys.readouterr().out.splitlines()
+    studies = [line.split()[0] for line in lines if not line.startswith("skipped: ")]
     assert studies.count("tails") == 16
     assert studies.count("contract") >= 20  # which is measured with whatever is chosen, and of tables that stay
-    assert summary.startswith(f"{len(runs)} runs in 2 jobs, 0 skipped: ")
+    assert summary.startswith(f"{len(studies)} runs in 2 jobs, {len(lines) - len(studies)} skipped: ")
