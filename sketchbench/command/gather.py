@@ -4,8 +4,6 @@ The content decides, not the name: the checksum must match, and the signature mu
 the same config and code. Each rejected file is listed with the reason.
 """
 
-import io
-import shutil
 import sys
 import tarfile
 import tempfile
@@ -172,10 +170,11 @@ def _unpack(archive: Path, folder: Path) -> None:
     """Write an archive's plain files into a resolved folder. Links and devices are left out. Raises TarError for a file
     that would be outside. (`extractall` has no filter before Python 3.11.4, which Debian 12 lacks.)"""
     with tarfile.open(archive) as tar:
-        for member in filter(tarfile.TarInfo.isreg, tar):
+        for member in tar:
+            content = tar.extractfile(member) if member.isreg() else None
+            if content is None:
+                continue
             path = (folder / member.name).resolve()
             if not path.is_relative_to(folder):
                 raise tarfile.TarError(f"{member.name!r} would be outside")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("wb") as file:
-                shutil.copyfileobj(tar.extractfile(member) or io.BytesIO(), file)
+            write_bytes(path, content.read())
