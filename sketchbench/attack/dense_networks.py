@@ -59,6 +59,20 @@ class DenseNetworks:
         networks._biases = [b - part.view_as(b) for b, part in zip(self._biases, parts[1::2], strict=True)]
         return networks
 
+    def of(self, trial: int) -> "DenseNetworks":
+        """The network of one trial, as T = 1 networks."""
+        networks = copy.copy(self)
+        networks._weights, networks._biases = ([x[[trial]] for x in own] for own in (self._weights, self._biases))
+        networks._projections = [x if x is None else x[[trial]] for x in self._projections]
+        return networks
+
+    def double(self) -> "DenseNetworks":
+        """Return the networks in float64."""
+        networks = copy.copy(self)
+        networks._weights, networks._biases = ([x.double() for x in own] for own in (self._weights, self._biases))
+        networks._projections = [x if x is None else x.double() for x in self._projections]
+        return networks
+
     def without_biases(self) -> "DenseNetworks":
         """Return the networks with biases of 0."""
         networks = copy.copy(self)

@@ -3,23 +3,23 @@
 All attackers know the network, the compressor, and the labels. Reconstructed pixels are in [0, 1].
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
 
 from sketchbench.attack.adam import CosineAdam
 from sketchbench.attack.compressed_message import Sight
-from sketchbench.attack.dense_networks import DenseNetworks, estimate_first_inputs
-from sketchbench.attack.door import check_images, check_labels, check_tensor
+from sketchbench.attack.dense_networks import estimate_first_inputs
+from sketchbench.attack.door import check_images
+from sketchbench.attack.gauss_newton import GaussNewton, match_messages
 from sketchbench.attack.learnt_inversion import invert_by_regression
-from sketchbench.attack.prior import ClassPriors, Prior
+from sketchbench.attack.peeling import peel_batches
+from sketchbench.attack.target import Target
 from sketchbench.base import seeds
-from sketchbench.base.parameters import Checked, Count, Positive
-from sketchbench.compressor.compressor import Compressor
-from sketchbench.learning.model.classification import Samples
+from sketchbench.base.parameters import Checked, Count, Natural, Positive
 
 Kind = Literal[
     "most likely of its class",
@@ -29,9 +29,11 @@ Kind = Literal[
     "exact likelihood",
     "regression",
     "size",
+    "Gauss-Newton",
+    "peeling",
     "class mean",
 ]
-OF_CLASS, MOST_LIKELY, MATCHED, CLOSED_FORM, LIKELIHOOD, REGRESSION, SIZE, CLASS_MEAN = get_args(Kind)
+OF_CLASS, MOST_LIKELY, MATCHED, CLOSED_FORM, LIKELIHOOD, REGRESSION, SIZE, NEWTON, PEELED, CLASS_MEAN = get_args(Kind)
 CLEARLY = 100  # a random start replaces the most likely image if its misfit is smaller by this factor
 TINY = torch.finfo(torch.float32).tiny
 NOTHING = 1e-12  # least variance of a layer's input, and of the logarithm of a ratio
@@ -39,71 +41,9 @@ MEASURED = 8  # public images whose messages relate a message's size to its upda
 Images = Callable[[Tensor], Tensor]  # of a prior, from coordinates (T, n, pixels)
 
 
-class Target(NamedTuple):
-    """An attacker's knowledge of the n images behind mean gradients in some rounds, in T trials."""
-
-    sights: Sequence[Sight]  # the view of the gradient in each round
-    networks: Sequence[DenseNetworks]  # T networks a round, with the projections of the known or guessed key
-    labels: Tensor  # the classes of the n images in each trial, (T, n)
-    prior: Prior  # of images, learnt from public images
-    classes: ClassPriors  # the priors of the images of each class
-    seed: int  # of the starts
-    compressor: Compressor
-    public: Samples  # public images for each network, (T, p, pixels), and their labels (T, p)
-
-    def check(self) -> None:
-        """Raise TypeError or ValueError unless the parts fit together."""
-        trials, d = self.sights[0].at.trials, self.networks[0].layout.d
-        (_, pixels), *_, (classes,) = self.networks[0].layout.shapes
-        check_labels("labels", self.labels, classes, trials, "n")
-        check_tensor("the prior's root", self.prior.root, pixels, pixels)
-        check_tensor("the prior's mean", self.prior.mean.flatten(), pixels)
-        check_images("public images", self.public.images, trials, "p", pixels)
-        check_labels("public labels", self.public.labels, classes, *self.public.images.shape[:2])
-        for sight in self.sights:
-            check_tensor("seen", sight.seen, trials, "m") if sight.seen.numel() else None
-            if sight.predicted(torch.zeros(trials, d)).shape != sight.seen.shape:
-                raise ValueError("predicted must have the shape of seen")
-
-    def part(self, chosen: Sequence[int]) -> "Target":
-        """Select some of the rounds."""
-        return self._replace(sights=[self.sights[t] for t in chosen], networks=[self.networks[t] for t in chosen])
-
-    @property
-    def measurements(self) -> Tensor:
-        """The number of seen values that depend on the update, at least 1, (T,)."""
-        return torch.stack([one.measurements for one in self.sights]).sum(dim=0).clamp(min=1)
-
-    def of_any_class(self, z: Tensor) -> Tensor:
-        """Map coordinates of the prior of all images to images (T, n, pixels)."""
-        return self.prior.mean.flatten() + z @ self.prior.root
-
-    def updates(self, images: Tensor) -> Iterator[Tensor]:
-        """Yield the mean gradients (T, d) of images (T, n, pixels) in each round."""
-        made: dict[int, Tensor] = {}
-        for networks in self.networks:
-            if id(networks) not in made:
-                made[id(networks)] = networks.gradients(images[:, None], self.labels[:, None])[:, 0]
-            yield made[id(networks)]
-
-    def misfit(self, images: Tensor) -> Tensor:
-        """‖predicted - seen‖²/‖seen‖² of all rounds, (T,), for images (T, n, pixels); for seen = 0 the numerator."""
-        size = torch.stack([one.seen.square().sum(dim=1) for one in self.sights]).sum(dim=0)
-        off = [
-            (one.predicted(update) - one.seen).square().sum(dim=1)
-            for one, update in zip(self.sights, self.updates(images), strict=True)
-        ]
-        return torch.stack(off).sum(dim=0) / torch.where(size > 0, size, torch.ones_like(size))
-
-    def surprisal(self, images: Tensor) -> Tensor:
-        """Minus the exact log-likelihood of all rounds, (T,), for images (T, n, pixels)."""
-        both = zip(self.sights, self.updates(images), strict=True)
-        return torch.stack([one.surprisal(update) for one, update in both if one.surprisal]).sum(dim=0)
-
-
 @dataclass(frozen=True)
 class StackedAttacks(Checked):
-    """Attacks that reconstruct the images of all trials at once, by Adam; its rate falls to zero along a cosine."""
+    """Attacks that reconstruct the images of all trials at once. The rate of Adam falls to zero along a cosine."""
 
     steps: Count  # of Adam, from each start
     starts: Count  # of `match_gradients`; the first start is the most likely image
@@ -111,6 +51,8 @@ class StackedAttacks(Checked):
     rounds: Count  # the most rounds for a step of `find_most_likely`, chosen at random
     pixel_rate: Positive  # the initial learning rate for pixels in [0, 1]
     prior_rate: Positive  # the initial learning rate for standard normal coordinates of the prior
+    gauss_newton: GaussNewton | None = None  # None: without this attack
+    programmes: Natural = 0  # of `peeling.peel`; 0: without this attack
 
     def run(self, target: Target) -> dict[Kind, Tensor]:
         """Return the reconstructions (T, n, pixels), in [0, 1], of each attack that applies.
@@ -125,13 +67,15 @@ class StackedAttacks(Checked):
         - `closed form`: see `closed_form`; for single images.
         - `exact likelihood`: the most likely image of its class if the compressor states a likelihood.
         - `regression`: see `invert_by_regression`; for single images behind messages that don't add up.
+        - `Gauss-Newton`: see `match_messages`; for single images in one round, if the key is known.
+        - `peeling`: see `peel_batches`; for several images in one round, if the message has their exact gradient.
         - `size`: the most likely image of its class for the size of the messages, which is visible without their key.
         - `class mean`: the guess without a message.
         """
         target.check()
         of_class, one_round = target.classes.of(target.labels), len(target.sights) == 1
         single, first = target.labels.shape[1] == 1, target.sights[0]
-        images: dict[Kind, Tensor] = {CLASS_MEAN: of_class(torch.zeros((*target.labels.shape, _pixels(target))))}
+        images: dict[Kind, Tensor] = {CLASS_MEAN: of_class(torch.zeros((*target.labels.shape, target.pixels)))}
         if first.guessed:
             images[SIZE] = self._descend(target, of_class, _size_surprisal(target))
         if first.guessed and not one_round:
@@ -145,6 +89,11 @@ class StackedAttacks(Checked):
         if one_round and single and not first.guessed:
             likely = self.find_most_likely(target, target.of_any_class)
             images |= {MOST_LIKELY: likely, MATCHED: self.match_gradients(target, likely)}
+            if self.gauss_newton:
+                images[NEWTON] = match_messages(target, self.gauss_newton)
+        if one_round and not single and self.programmes:
+            peeled = peel_batches(target, images[OF_CLASS], programmes=self.programmes)
+            images |= {PEELED: peeled} if peeled is not None else {}
         if one_round and single and not target.compressor.adds_up:
             decoded, networks = first.decoded(), target.networks[0]
             images[REGRESSION] = invert_by_regression(decoded, networks, target.compressor, first.at, target.public)
@@ -171,7 +120,7 @@ class StackedAttacks(Checked):
         """The most likely images: minimise misfit / v + ‖z‖² over the images of a prior. v is the noise variance in
         each of m measurements: 1/m in the first stage, when the whole message counts as noise, and then the last
         stage's misfit over m."""
-        z = torch.zeros((*target.labels.shape, _pixels(target)))
+        z = torch.zeros((*target.labels.shape, target.pixels))
         variance, random = 1 / target.measurements, seeds.generator(target.seed, attack="rounds")
 
         def loss(z: Tensor) -> Tensor:
@@ -188,7 +137,7 @@ class StackedAttacks(Checked):
 
     def _descend(self, target: Target, images: Images, surprisal: Callable[[Tensor], Tensor]) -> Tensor:
         """The most likely images under a prior, for the surprisal (T,) of images (T, n, pixels)."""
-        z = torch.zeros((*target.labels.shape, _pixels(target)))
+        z = torch.zeros((*target.labels.shape, target.pixels))
         for _ in self._steps(
             z, self.prior_rate, lambda z: (surprisal(images(z)) + z.square().sum(dim=(1, 2)) / 2).sum()
         ):
@@ -273,7 +222,3 @@ def _visible_entries(sight: Sight, d: int) -> Tensor:
         return torch.zeros_like(update)
     (slopes,) = torch.autograd.grad((weights * predicted).sum(), update)
     return (slopes != 0).double()
-
-
-def _pixels(target: Target) -> int:
-    return int(target.prior.mean.numel())

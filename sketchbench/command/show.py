@@ -102,6 +102,8 @@ def _heading(claim: Claim) -> Iterator[str]:
     for check in claim.checks:
         yield from _wrapped(f"Measured: {name_of(check)}. It holds if {WORDS[check.criterion][1]}.")
     yield from _wrapped(f"Data: {claim.dataset}. Studies: {', '.join(claim.studies)}.")
+    if claim.tried:
+        yield from _wrapped(claim.tried)
     if claim.reason:
         yield from _wrapped(f"Why: {claim.reason}")
 

@@ -29,7 +29,8 @@ from sketchbench.attack.compressed_message import VICTIM, WatchedRounds
 from sketchbench.attack.double_blind import undefended
 from sketchbench.attack.inversion import LBFGS
 from sketchbench.attack.message_scene import draw_scene, pixels
-from sketchbench.attack.stacked_inversion import StackedAttacks, Target
+from sketchbench.attack.stacked_inversion import StackedAttacks
+from sketchbench.attack.target import Target
 from sketchbench.attack.victim import gradient
 from sketchbench.base import seeds
 from sketchbench.compressor.compressor import At, Compressor

@@ -18,7 +18,8 @@ from sketchbench.attack.lens import SeenMessage, surprisal
 from sketchbench.attack.message_property import MessageProperty, Observation
 from sketchbench.attack.message_scene import Scene, draw_networks, draw_scene, pixels
 from sketchbench.attack.row_order import Lattice, OrderAttack, public_numbers
-from sketchbench.attack.stacked_inversion import StackedAttacks, Target, closed_form
+from sketchbench.attack.stacked_inversion import StackedAttacks, closed_form
+from sketchbench.attack.target import Target
 from sketchbench.compressor.compressor import At, Compressor, Memory
 from sketchbench.compressor.message import WORD, Layout, Message, Reply, byte_limit
 from sketchbench.compressor.plain import Plain

@@ -219,6 +219,25 @@ def test_a_claim_is_sharp_only_where_its_near_miss_fails(
     assert (row["verdict"], row["near_miss"], row["near_miss_verdict"]) == (verdict, "near", passed)
 
 
+@pytest.mark.parametrize(
+    ("good", "zero", "near", "verdict"),
+    [
+        (1.0, 2.0, 2.0, "not refuted"),
+        (1.0, 2.0, 1.0, "not refuted"),
+        (3.0, 2.0, 2.0, "fails"),
+        (1.0, 1.0, 2.0, "vacuous"),
+    ],
+)
+def test_attacks_never_prove_a_claim(tmp_path: Path, good: float, zero: float, near: float, verdict: str) -> None:
+    """They may refute it, and a control decides whether they could have."""
+    controls = {"negative_control": {"method": "zero"}, "near_miss": {"method": "near"}}
+    found = table(good=good, zero=zero, near=near)
+    row = judged(tmp_path, {"one": found}, attacks=["ours"], predicted="holds", **controls)
+    assert (row["verdict"], row["predicted"]) == (verdict, "not refuted")
+    failing = judged(tmp_path, {"one": found}, attacks=["ours"], predicted="fails", **controls)
+    assert failing["predicted"] == "fails"
+
+
 def test_near_misses_share_a_rate_of_their_own(tmp_path: Path) -> None:
     """Two comparisons of the claim, as many of its controls, and three of its near misses: three share the rate."""
     tables = {"one": table(good=1.0, other=1.0, zero=2.0), "two": table(near=2.0), "three": table(near=2.0)}

@@ -118,13 +118,13 @@ def test_the_page_starts_with_whether_the_paper_is_right() -> None:
     assert markdown.startswith("# Claims and verdicts\n\n")
     assert re.findall("^## .*", markdown, re.MULTILINE)[:2] == ["## Is the paper right?", "## Was it predicted?"]
     assert (
-        "| paper | words | claims | ✓ holds | ≤ holds, not sharp | ✗ fails | ~ inconclusive | ○ vacuous "
-        "| ↛ does not transfer | ⊘ void | – not run |" in markdown
+        "| paper | words | claims | ✓ holds | ≤ holds, not sharp | ◇ not refuted | ✗ fails | ~ inconclusive "
+        "| ○ vacuous | ↛ does not transfer | ⊘ void | – not run |" in markdown
     )
     assert cells(markdown, "Is the paper right?") == [
-        ["song2023", "printed", "1", "1", "", "", "", "1", "", "", ""],
-        ["song2023", "corrected", "1", "", "1", "", "", "", "", "", ""],
-        ["tang2021", "printed", "2", "", "", "1", "", "", "1", "", ""],
+        ["song2023", "printed", "1", "1", "", "", "", "", "1", "", "", ""],
+        ["song2023", "corrected", "1", "", "1", "", "", "", "", "", "", ""],
+        ["tang2021", "printed", "2", "", "", "", "1", "", "", "1", "", ""],
     ]
 
 

@@ -60,6 +60,10 @@ CASES: list[tuple[Changes, Changes, str]] = [
     ({}, {"verdict": "holds, not sharp"}, "weaker"),
     ({"verdict": "holds, not sharp"}, {}, "stronger"),
     ({"verdict": "holds, not sharp"}, OPEN, "weaker"),
+    ({"verdict": "not refuted"}, OPEN, "weaker"),
+    (OPEN, {"verdict": "not refuted"}, "stronger"),
+    ({"verdict": "not refuted"}, {"verdict": "fails"}, "differs"),
+    ({}, {"verdict": "not refuted"}, "differs"),  # the claim was read otherwise
     ({}, {"verdict": "vacuous"}, "differs"),
     ({"verdict": "vacuous"}, {"verdict": "holds, not sharp"}, "differs"),
     ({}, {"verdict": "fails"}, "differs"),  # with overlapping intervals, too

@@ -14,7 +14,8 @@ from sketchbench.attack.dense_networks import DenseNetworks, DrawnBatch
 from sketchbench.attack.gradient_matching import GradientMatching
 from sketchbench.attack.property import RandomForest
 from sketchbench.attack.property_batches import PropertyBatches
-from sketchbench.attack.stacked_inversion import StackedAttacks, Target
+from sketchbench.attack.stacked_inversion import StackedAttacks
+from sketchbench.attack.target import Target
 from sketchbench.attack.watched_training import Observations, Phases, WatchedTraining
 from sketchbench.base.kept import Kept
 from sketchbench.compressor.control import Silent

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from sketchbench.base.parameters import choose
 from sketchbench.measure.column import COLUMNS, CONTROLS
 from sketchbench.report.claim.control import KINDS, NegativeControl, read_controls
-from sketchbench.report.claim.criteria import CRITERIA, CriterionSettings, Verdict
+from sketchbench.report.claim.criteria import CONFIRMED, CRITERIA, CriterionSettings, Verdict
 from sketchbench.report.claim.formula import check_formula
 from sketchbench.run.config import schema
 from sketchbench.run.config.chapters import entries_of
@@ -89,6 +89,8 @@ class Claim:
         near_misses: likewise, of controls that violate the hypothesis by a factor of 2 to 4 only.
         scales: by the name of a scale, what was predicted there, and the reason.
         stand_ins: the scales at which data or network are a small stand-in for the setting that it speaks of.
+        attacks: the attacks that were tried, of a claim that no attack succeeds. They can refute it and never prove
+            it, so that it is at best `not refuted`.
     """
 
     id: str
@@ -111,14 +113,23 @@ class Claim:
     near_misses: Mapping[str, NegativeControl] = field(default_factory=dict)
     scales: Mapping[str, Prediction] = field(default_factory=dict)
     stand_ins: tuple[str, ...] = ()
+    attacks: tuple[str, ...] = ()
 
     def at(self, scale: str) -> Prediction:
         """What was predicted at a scale."""
         return self.scales.get(scale, Prediction(self.predicted, self.predicted_on, self.reason))
 
     def predicted_of(self, method: str, scale: str) -> str:
-        """What the table of verdicts says was predicted: a verdict, `NOTHING`, or `ANY` of times."""
-        return ANY if self.on_times else self.at(scale).of(method)
+        """What the table of verdicts says was predicted: a verdict, `NOTHING`, or `ANY` of times. A prediction that a
+        claim holds is as good as `not refuted` if attacks judge it."""
+        told = ANY if self.on_times else self.at(scale).of(method)
+        return "not refuted" if self.attacks and told in CONFIRMED else told
+
+    @property
+    def tried(self) -> str:
+        """The attacks that were tried, in a sentence; "" for a claim that no attack judges."""
+        names = "; ".join(self.attacks)
+        return f"Attacks tried: {names}. They may refute the claim, and can't prove it." if names else ""
 
     @property
     def studies(self) -> list[str]:
@@ -201,7 +212,7 @@ def _claim(content: dict[str, Any]) -> Claim:
         "near_misses": read_controls(content.pop("near_miss", {})),
         "scales": {name: Prediction(**one) for name, one in scales.items()},
     }
-    parts |= {name: tuple(content[name]) for name in ("methods", "left_out", "stand_ins") if name in content}
+    parts |= {name: tuple(content[name]) for name in ("methods", "left_out", "stand_ins", "attacks") if name in content}
     return Claim(**{**content, **parts})
 
 

@@ -44,8 +44,17 @@ NEEDS: dict[str, tuple[Column, ...]] = {
 TableRow = Mapping[Any, Any]  # from column names to values
 Estimate = tuple[float, float, float]  # a statistic, and the ends of its interval
 Verdict = Literal[
-    "holds", "holds, not sharp", "fails", "inconclusive", "vacuous", "does not transfer", "void", "not run"
+    "holds",
+    "holds, not sharp",
+    "not refuted",
+    "fails",
+    "inconclusive",
+    "vacuous",
+    "does not transfer",
+    "void",
+    "not run",
 ]
+CONFIRMED: tuple[Verdict, ...] = ("holds", "holds, not sharp", "not refuted")  # the measurements agree with the claim
 
 
 @dataclass(frozen=True)

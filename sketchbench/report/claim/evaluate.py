@@ -192,7 +192,7 @@ def _row(
         **_identity(claim),
         "role": claim.role_of(method),
         Column.LABEL: label,
-        "verdict": judging.weigh(verdict, *passed, stand_in, complete=not missing),
+        "verdict": judging.weigh(verdict, *passed, stand_in, complete=not missing, by_attacks=bool(claim.attacks)),
         "predicted": claim.predicted_of(method, scale),
         "statistic": worst.statistic,
         "low": worst.low,

@@ -120,10 +120,16 @@ def decide(comparisons: Iterable[Comparison]) -> Verdict:
 
 
 def weigh(
-    verdict: Verdict, control: str, near_miss: str = "", stand_in: bool = False, complete: bool = True
+    verdict: Verdict,
+    control: str,
+    near_miss: str = "",
+    stand_in: bool = False,
+    complete: bool = True,
+    by_attacks: bool = False,
 ) -> Verdict:
     """The verdict on a method, given the verdicts on its negative control and its near miss ("" if missing), and
     whether the rows are complete: without the rows of a condition, the rest decides nothing unless it fails.
+    `by_attacks`: whether the claim is that no attack succeeds, which attacks can refute and never prove.
 
     A claim that holds is informative only if the control fails the same checks. If the control passes them, the claim
     is vacuous; if the control is inconclusive, so is the claim. If the near miss does not fail, the claim is not sharp.
@@ -137,4 +143,6 @@ def weigh(
         return "inconclusive"
     if control not in ("", "fails"):
         return "vacuous" if control == "holds" else "inconclusive"
+    if by_attacks:
+        return "not refuted"
     return "holds" if near_miss in ("", "fails") else "holds, not sharp"

@@ -9,13 +9,14 @@ from sketchbench.measure.column import Column
 from sketchbench.report.claim import gate
 from sketchbench.report.claim.claims import ANY, NOTHING, Claim
 from sketchbench.report.claim.control import IMPOSSIBLE
+from sketchbench.report.claim.criteria import CONFIRMED
 from sketchbench.report.claim.erratum import Erratum
 from sketchbench.report.claim.error_rate import FILE, ErrorLevels
 from sketchbench.report.claim.state import describe_states, summary
 
 TITLE = "Claims and verdicts"
-MARKS = {"holds": "✓", "holds, not sharp": "≤", "fails": "✗", "inconclusive": "~", "vacuous": "○"}
-MARKS |= {"does not transfer": "↛", "void": "⊘", "not run": "–"}
+MARKS = {"holds": "✓", "holds, not sharp": "≤", "not refuted": "◇", "fails": "✗", "inconclusive": "~"}
+MARKS |= {"vacuous": "○", "does not transfer": "↛", "void": "⊘", "not run": "–"}
 ROLES = {
     "printed": "as printed in the paper",
     "corrected": "the true statement instead, or its true conditions",
@@ -203,7 +204,7 @@ def _contract(verdicts: pd.DataFrame, facts: Mapping[str, Any]) -> list[str]:
 def _uncontrolled(claims: list[Claim], verdicts: pd.DataFrame) -> list[str]:
     """The claims without a negative control, for some or all methods; no blocks if all have one."""
     names = [claim.id for claim in claims if claim.role != "control" and not claim.controls]
-    judged = verdicts[verdicts["verdict"].isin(["holds", "holds, not sharp", "inconclusive"])]
+    judged = verdicts[verdicts["verdict"].isin([*CONFIRMED, "inconclusive"])]
     own = dict(iter(judged[[Column.METHOD, Column.LABEL, "role"]].groupby(judged["claim"])))
     for claim in claims:
         without = [
@@ -235,7 +236,7 @@ def _missing(verdicts: pd.DataFrame) -> list[str]:
 def _hardly_rejected(verdicts: pd.DataFrame) -> list[str]:
     """The claims that hold, of whose negative control fewer than half of the comparisons are rejected."""
     rejected = verdicts["negative_control_rejected"].fillna("")
-    holding = rejected[verdicts["verdict"].str.startswith("holds") & rejected.ne("")]
+    holding = rejected[verdicts["verdict"].isin(CONFIRMED) & rejected.ne("")]
     few = holding[holding.map(_share) < FEW]
     if few.empty:
         return []

@@ -15,6 +15,7 @@ from sketchbench.measure.column import Column
 from sketchbench.measure.summary import ROUNDING
 from sketchbench.report.claim import gate, page
 from sketchbench.report.claim.claims import ANY
+from sketchbench.report.claim.criteria import CONFIRMED
 
 Word = Literal["reproduced", "weaker", "stronger", "differs", "not run"]
 WORDS: tuple[Word, ...] = get_args(Word)
@@ -130,7 +131,7 @@ def _apart_elsewhere(was: Row, now: Row) -> str:
     """
     if was[Column.TRIALS] == now[Column.TRIALS] == 0:
         return "" if _close(was["slack"], now["slack"]) else ANOTHER
-    hold = all(row["verdict"].startswith("holds") and row[Column.BOUND] > 0 for row in (was, now))
+    hold = all(row["verdict"] in CONFIRMED and row[Column.BOUND] > 0 for row in (was, now))
     if not hold or was["criterion"] != now["criterion"] or was["criterion"] not in BY_SLACK:
         return ""
     before, after = ([row[end] / row[Column.BOUND] for end in ("low", "high")] for row in (was, now))

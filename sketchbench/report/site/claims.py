@@ -243,6 +243,7 @@ def _checks(claim: Claim, scales: Sequence[ReportedScale]) -> str:
         )
     text = _controls("Negative control", claim.controls) or "<p>There is no negative control yet.</p>"
     text += _controls("Near miss, which violates the hypothesis by a small factor", claim.near_misses)
+    text += f"<p>{escape(claim.tried)}</p>" if claim.tried else ""
     return f"<ul>{''.join(items)}</ul>{text}"
 
 

@@ -23,7 +23,7 @@ from sketchbench.report.site.verdicts import badge, escape, number, prose
 from sketchbench.run.config.chapters import files
 
 ALWAYS = ("holds", "fails", "inconclusive")
-COUNTED = (*ALWAYS, "holds, not sharp", "vacuous", "does not transfer", "void")
+COUNTED = (*ALWAYS, "holds, not sharp", "not refuted", "vacuous", "does not transfer", "void")
 INTRODUCTION = """\
 Three papers on sketching in federated learning claim how well a sketch preserves its input, how fast training
 converges, and how little an attacker sees. This project measures each claim, with confidence intervals and negative

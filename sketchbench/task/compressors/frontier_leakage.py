@@ -14,7 +14,8 @@ from sketchbench.attack.dense_networks import DenseNetworks
 from sketchbench.attack.lens import Unseen
 from sketchbench.attack.message_property import MessageProperty, Observation, Updates
 from sketchbench.attack.message_scene import Scene, draw_networks, draw_scene, pixels
-from sketchbench.attack.stacked_inversion import CLASS_MEAN, Kind, StackedAttacks, Target
+from sketchbench.attack.stacked_inversion import CLASS_MEAN, Kind, StackedAttacks
+from sketchbench.attack.target import Target
 from sketchbench.base import seeds
 from sketchbench.base.kept import Kept
 from sketchbench.base.parameters import AtLeastTwo, Checked, Count, Natural, NonEmptyList, Positive, Probability

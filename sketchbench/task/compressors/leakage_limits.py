@@ -17,7 +17,8 @@ from sketchbench.attack.compressed_message import VICTIM, WatchedRounds
 from sketchbench.attack.dense_networks import DenseNetworks, DrawnBatch, LocalSteps
 from sketchbench.attack.lens import Unseen
 from sketchbench.attack.message_scene import Scene, draw_further, draw_scene
-from sketchbench.attack.stacked_inversion import CLASS_MEAN, Kind, StackedAttacks, Target
+from sketchbench.attack.stacked_inversion import CLASS_MEAN, Kind, StackedAttacks
+from sketchbench.attack.target import Target
 from sketchbench.base import seeds
 from sketchbench.base.kept import Kept
 from sketchbench.base.parameters import AtLeastTwo, Checked, Count, Natural, Positive
@@ -30,6 +31,8 @@ from sketchbench.measure.row import MEDIAN, Row, Value
 
 CLIENTS = 2  # the victim, and another one
 TINY = 1e-12  # least mean squared error, of 120 dB
+CLEARLY = 10  # a misfit larger by this factor than that of the victim's images is worse
+ROUNDED = 1e-9  # a relative squared misfit that float32 allows
 NEGLIGIBLE = 1.0  # dB, the gain up to which several messages count as revealing no more than one
 _TRAINED = Kept[str, dict[int, DenseNetworks]](1)
 log = logging.getLogger(__name__)
@@ -105,6 +108,7 @@ class FoundLeads(NamedTuple):
     best: Kind  # the attack with the highest mean lead in the `choosing` trials
     nbytes: int  # bytes that it sees
     read_rightly: NDArray[np.bool_]  # whether the label of the attacked image is right, (T,)
+    unmatched: NDArray[np.bool_]  # whether the best attack's images fit the messages worse than the victim's, (T,)
 
     @property
     def lead(self) -> NDArray[np.float64]:
@@ -125,6 +129,8 @@ class LeakageLimits(Checked):
     - `lead`: mean, in dB; bound: 0. `beyond`: the lead minus `least`. `short`: `least` minus the lead. Bound of both:
       0.
     - `leaks` and `visible`: the number of trials with a lead below `least`, or not below; bound: 1/2.
+    - `optimiser_failed`: the number of trials in which the attack's images fit the messages worse than the victim's images
+      do. There the optimiser failed, so that the lead says nothing about what the messages tell.
     - `gain`: mean lead minus that of the best attack on the first message alone, in dB, for conditions of several
       messages; bound: NEGLIGIBLE.
     - `accuracy`: mean accuracy of the networks on the test images.
@@ -204,6 +210,7 @@ class LeakageLimits(Checked):
         yield Row("short", bound=0.0, **columns, **seen).mean(self.least - lead)
         yield Row("leaks", bound=MEDIAN, **columns, **seen).counted(self.trials - visible, self.trials)
         yield Row("visible", bound=MEDIAN, **columns, **seen).counted(visible, self.trials)
+        yield Row("optimiser_failed", **columns, **seen).counted(int(found.unmatched[self.choosing :].sum()), self.trials)
         test = torch.tensor(self._data.features(self._data.test), dtype=torch.float32)
         shares = self._networks[condition.trained].accuracies(test, torch.tensor(self._data.test.labels))
         yield Row("accuracy", **columns).mean(shares[self.choosing :].numpy())
@@ -245,10 +252,13 @@ class LeakageLimits(Checked):
         if condition.redrawn:  # a step looks at all messages, as each image is only in some
             attacks = dataclasses.replace(attacks, rounds=condition.rounds)
         alike = truth + self._data.classes * memberships(places, condition.images)
-        leads = {kind: self._leads(one, images[:, VICTIM], guess, alike) for kind, one in attacks.run(target).items()}
+        several = attacks.run(target)
+        leads = {kind: self._leads(one, images[:, VICTIM], guess, alike) for kind, one in several.items()}
         best = max(leads, key=lambda kind: float(leads[kind][: self.choosing].mean()))
         right = (known == truth)[:, VICTIM].numpy()
-        return FoundLeads(leads, best, sum(sight.nbytes for sight in sights), right)
+        truth_fits, best_fits = (target.misfit(one).numpy() for one in (images[:, VICTIM], several[best]))
+        unmatched = ~(best_fits <= CLEARLY * truth_fits + ROUNDED)  # a NaN fits nothing
+        return FoundLeads(leads, best, sum(sight.nbytes for sight in sights), right, unmatched)
 
     def _clients(self, condition: Condition) -> tuple[Tensor, Tensor]:
         """The clients' images (T, C, n, pixels) and classes (T, C, n); the first images are always the scene's."""

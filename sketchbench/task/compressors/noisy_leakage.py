@@ -13,8 +13,10 @@ from torch import Tensor
 
 from sketchbench.attack.compressed_message import Sight
 from sketchbench.attack.message_scene import Scene, draw_scene
+from sketchbench.attack.naming import Products, inner_products
 from sketchbench.attack.square_root import square_root
-from sketchbench.attack.stacked_inversion import StackedAttacks, Target
+from sketchbench.attack.stacked_inversion import StackedAttacks
+from sketchbench.attack.target import Target
 from sketchbench.base import seeds
 from sketchbench.base.kept import Kept
 from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonEmptyList, NonNegative, Positive, Probability
@@ -56,14 +58,12 @@ class MessagePrivacy(Checked):
 
 
 class DrawnRelease(NamedTuple):
-    """The draws of a release, for any noise. `products` are inner products of all candidates' gradients and the
-    attacker's estimate from the sum without noise. Noise of standard deviation 1 changes them by `noise`, and one
-    message by `entries`."""
+    """The draws of a release, for any noise."""
 
     victims: Tensor  # indices of candidates, (T, k)
-    products: Tensor  # (T, k, n)
-    noise: Tensor  # (T, k, n)
-    entries: Tensor | None  # (T, d); None for sums
+    times: Tensor | None  # how often others have each gradient of the pool, less its mean, (T, k, POOL); None if known
+    normals: Tensor  # the standard normal coordinates of noise in the products with candidates, (T, k, n)
+    entries: Tensor | None  # standard normal noise of one message, (T, d); None for sums
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,9 @@ class NoisyLeakage(Checked):
     exact curve, for a record that is left out: a client has one. An image is found if it is named among the candidates,
     so that a guess finds it with probability κ = 1/candidates. Rows by release (`case`), `epsilon` and `clients`:
 
-    - `found`: the number of trials in which the victim's candidate has the nearest gradient to the view; bound:
-      `reconstruction_bound` for all attacks. Among attackers who know the others' gradients, this attacker finds it
-      most often: it takes the most likely candidate.
+    - `found`: the number of trials in which the attack names the victim's candidate; bound: `reconstruction_bound` for
+      all attacks. The attack names the most likely candidate: the nearest if the others' gradients are known, else by
+      the covariance of public gradients (`attack.naming`).
     - `inverted`: the number of first trials of each network in which the victim's candidate is nearest to the image
       that `StackedAttacks.find_most_likely` makes of the message; for a single client; bound: the same.
     - `retained`: the found share minus κ, over 1 - κ: 0 for a guess, 1 if all are found; bound: `allowed`.
@@ -95,6 +95,7 @@ class NoisyLeakage(Checked):
     releases: dict[str, Release]  # by name
     privacy: MessagePrivacy  # of messages
     candidates: AtLeastTwo  # test images of the victim's class
+    public: AtLeastTwo  # images for each network, at most, from which the attacker learns the covariance of gradients
     allowed: Probability  # bound of `retained`
     networks: Count  # with random weights and candidates
     trials: AtLeastTwo  # all trials, in equal numbers for each network, each with its own victim and noise
@@ -121,7 +122,16 @@ class NoisyLeakage(Checked):
     def _shared(self) -> "NoisyLeakage":
         """The process's first task that differs in noise alone; all share its draws: half of the time."""
         quiet = replace(self.privacy, noise=0.0)
-        setting = (self._seed, self.model, self.releases, quiet, self.candidates, self.networks, self.trials)
+        setting = (
+            self._seed,
+            self.model,
+            self.releases,
+            quiet,
+            self.candidates,
+            self.public,
+            self.networks,
+            self.trials,
+        )
         return _SHARED.of((repr(setting), self._data.digest), lambda: self)
 
     @functools.cached_property
@@ -165,19 +175,20 @@ class NoisyLeakage(Checked):
         return self._clipped(self._scene.networks.gradients(self._images[:, :, None], labels))
 
     @functools.cached_property
-    def _gram(self) -> Tensor:
-        """The inner products of candidates' gradients, (T, n, n), float64: the covariance of their noise."""
-        gradients = self._gradients.double()
-        return gradients @ gradients.transpose(1, 2)
-
-    @functools.cached_property
-    def _gram_of_others(self) -> Tensor:
-        """The inner products of public images' clipped gradients with those of candidates, (T, POOL, n), float64."""
+    def _products(self) -> Products:
+        """The inner products of clipped gradients of candidates, others and further public images."""
         random, train = seeds.generator(self._seed, data="others"), self._data.train
-        chosen = random.integers(len(train.labels), size=(self.networks, POOL, 1))
-        images = torch.tensor(self._data.features(train)[chosen], dtype=torch.float32)
-        others = self._clipped(self._scene.networks.gradients(images, torch.tensor(train.labels[chosen])))
-        return (others @ self._gradients.transpose(1, 2)).double()
+        pools = random.integers(len(train.labels), size=(self.networks, POOL))
+        images, labels = self._data.features(train), train.labels
+        made = []
+        for number, (candidates, pool) in enumerate(zip(self._gradients, pools, strict=True)):
+            rest = np.setdiff1d(np.arange(len(labels)), pool)
+            further = random.choice(rest, min(self.public, len(rest)), replace=False)
+            network, chosen = self._scene.networks.of(number), np.concatenate([pool, further])
+            seen = torch.tensor(images[chosen], dtype=torch.float32)[None, :, None]
+            gradients = self._clipped(network.gradients(seen, torch.tensor(labels[chosen])[None, :, None]))[0]
+            made.append(inner_products(candidates, gradients[:POOL], gradients[POOL:]))
+        return Products(*map(torch.cat, zip(*made, strict=True)))
 
     def _clipped(self, updates: Tensor) -> Tensor:
         return updates / (updates.norm(dim=-1, keepdim=True) / self.privacy.clip).clamp(min=1)
@@ -188,9 +199,9 @@ class NoisyLeakage(Checked):
         bound = reconstruction_bound(GaussianRelease(self.privacy.clip, total), 1 / self.candidates)
         at = At(self.kernels, seeds.key(self._seed, release=name, epsilon=repr(epsilon)), 0, self.networks)
         shared, added = self._shared, self.privacy.noise * total
-        victims, products, noise, entries = shared._draw(release, at.seed)
-        found = shared._nearest(products + added * noise) == victims
-        control = shared._nearest(products) == victims
+        drawn = shared._draw(release, at.seed)
+        victims, entries = drawn.victims, drawn.entries
+        found, control = (shared._named(release, drawn, sd) == victims for sd in (added, 0.0))
         columns: dict[str, Value] = {
             "case": name,
             "epsilon": epsilon,
@@ -215,25 +226,23 @@ class NoisyLeakage(Checked):
         if seed not in self._drawn:
             random = seeds.generator(seed, data="trials")
             victims = torch.tensor(random.integers(self.candidates, size=(self.networks, self._each)))
-            products = self._products(release, victims, random)
-            noise = torch.from_numpy(random.standard_normal(products.shape)) @ _root(self._gram)
+            times, others = None, release.clients - 1
+            if release.others == "unknown" and others:
+                drawn = random.multinomial(others, [1 / POOL] * POOL, size=victims.shape)
+                times = torch.tensor(drawn - others / POOL)
+            normals = torch.from_numpy(random.standard_normal((*victims.shape, self.candidates)))
             size, entries = self._gradients[:, 0].shape, None
             if release.clients == 1:
                 entries = torch.tensor(random.standard_normal(size), dtype=torch.float32)
-            self._drawn[seed] = DrawnRelease(victims, products, noise, entries)
+            self._drawn[seed] = DrawnRelease(victims, times, normals, entries)
         return self._drawn[seed]
 
-    def _products(self, release: Release, victims: Tensor, random: np.random.Generator) -> Tensor:
-        """Inner products (T, k, n) of candidates' gradients and the sum, minus others' known or expected part."""
-        exact = self._gram.gather(1, victims[:, :, None].expand(-1, -1, self.candidates))
-        if release.others == "known" or release.clients == 1:
-            return exact
-        times = random.multinomial(release.clients - 1, [1 / POOL] * POOL, size=victims.shape)
-        return exact + torch.tensor(times - (release.clients - 1) / POOL) @ self._gram_of_others
-
-    def _nearest(self, products: Tensor) -> Tensor:
-        """The candidates (T, k) nearest to the view, by its inner products (T, k, n)."""
-        return (self._gram.diagonal(dim1=1, dim2=2)[:, None] - 2 * products).argmin(dim=2)
+    def _named(self, release: Release, drawn: DrawnRelease, sd: float) -> Tensor:
+        """The candidates (T, k) that the attack names, for noise of this standard deviation in each entry."""
+        weighed = self._products.weighed(0 if drawn.times is None else release.clients - 1, sd**2)
+        places = drawn.victims[:, :, None].expand(-1, -1, self.candidates)
+        products = weighed.candidates.gather(1, places) + sd * (drawn.normals @ _root(weighed.noise))
+        return weighed.nearest(products if drawn.times is None else products + drawn.times @ weighed.others)
 
     def _inverted(self, compressor: Compressor, at: At, seen: Tensor) -> Tensor:
         """The candidates (T,) nearest to the most likely image, given the view of one update, (T, d)."""

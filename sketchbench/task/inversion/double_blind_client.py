@@ -15,7 +15,8 @@ from torch import Tensor
 from sketchbench.attack.compressed_message import Sight
 from sketchbench.attack.dense_networks import DenseNetworks
 from sketchbench.attack.message_scene import Scene, draw_scene, pixels
-from sketchbench.attack.stacked_inversion import StackedAttacks, Target
+from sketchbench.attack.stacked_inversion import StackedAttacks
+from sketchbench.attack.target import Target
 from sketchbench.base import seeds
 from sketchbench.base.parameters import AtLeastTwo, Checked, Count, Natural, NonEmptyList, Positive, Probability, choose
 from sketchbench.compressor.compressor import At

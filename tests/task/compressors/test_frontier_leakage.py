@@ -16,7 +16,8 @@ from torch import Tensor
 
 from sketchbench import kernels
 from sketchbench.attack.message_property import MessageProperty
-from sketchbench.attack.stacked_inversion import StackedAttacks, Target
+from sketchbench.attack.stacked_inversion import StackedAttacks
+from sketchbench.attack.target import Target
 from sketchbench.compressor.compressor import At, Compressor, Memory
 from sketchbench.compressor.message import Message, Reply
 from sketchbench.compressor.plain import Plain
