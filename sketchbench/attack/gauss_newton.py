@@ -20,6 +20,7 @@ Residuals = Callable[[Tensor], Tensor]  # from coordinates (T, n, pixels) to res
 
 DAMPING = 0.1  # at first, relative to the curvature along the gradient
 LESS, MORE = 0.3, 4.0  # factors of the damping after a step that is taken, and after one that is not
+FADING = 0.7  # factor of the weight of the prior from step to step
 TINY = 1e-300
 
 
@@ -44,11 +45,11 @@ class GaussNewton(Checked):
         """Search from coordinates z, (T, n, pixels), float64. Each step takes `inner` products with the Jacobian and
         its transpose, by differentiating twice."""
         damping: Tensor | None = None
-        for _ in range(self.steps):
+        for number in range(self.steps):
             z = z.detach().requires_grad_()
             r = residuals(z)
             misfit = _square(r.detach())
-            weight = misfit / r[0].numel()
+            weight = FADING**number * misfit / r[0].numel()
             jacobian = _Jacobian(r, z)
             slope = jacobian.transposed(r.detach()) + _times(weight, z.detach())
             if damping is None:

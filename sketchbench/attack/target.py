@@ -1,6 +1,6 @@
 """An attacker's knowledge of the images behind the messages of many trials."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import torch
@@ -12,6 +12,9 @@ from sketchbench.attack.door import check_images, check_labels, check_tensor
 from sketchbench.attack.prior import ClassPriors, Prior
 from sketchbench.compressor.compressor import Compressor
 from sketchbench.learning.model.classification import Samples
+
+CLEARLY = 10  # a misfit larger by this factor than that of the victim's images is worse
+ROUNDED = 1e-9  # a relative squared misfit that float32 allows
 
 
 class Target(NamedTuple):
@@ -74,6 +77,12 @@ class Target(NamedTuple):
             for one, update in zip(self.sights, self.updates(images), strict=True)
         ]
         return torch.stack(off).sum(dim=0) / torch.where(size > 0, size, torch.ones_like(size))
+
+    def failed(self, answers: Iterable[Tensor], truth: Tensor) -> Tensor:
+        """Whether none of the attacks' answers (T, n, pixels) fits the messages about as well as the victim's images
+        do, (T,). There the optimiser failed, and what it found says nothing about what the messages tell."""
+        enough = CLEARLY * self.misfit(truth) + ROUNDED
+        return ~torch.stack([self.misfit(images) <= enough for images in answers]).any(dim=0)
 
     def surprisal(self, images: Tensor) -> Tensor:
         """Minus the exact log-likelihood of all rounds, (T,), for images (T, n, pixels)."""

@@ -90,6 +90,12 @@ class Column(StrEnum):
     MINIMUM = "minimum", float, "smallest value of a trial", "as the quantity"
     MAXIMUM = "maximum", float, "largest value of a trial", "as the quantity"
     COUNT = "count", int, "trials in which the event happened", "trials"
+    OPTIMISER_FAILED = (
+        "optimiser_failed",
+        int,
+        "trials in which no attack's answer fits the messages as well as the victim's images do",
+        "trials",
+    )
     POSITIVE_CONTROL = (
         "positive_control",
         int,

@@ -103,14 +103,17 @@ def _of_each_row(compare: RowCriterion) -> Criterion:
     """Extend a criterion of single rows to tables, for the rows with a number in each column of `NEEDS`.
 
     A row may have a `positive_control`: the number of trials in which the attack succeeds without the defence. Unless
-    it shows a probability of success above 1/2, the row's verdict is inconclusive.
+    it shows a probability of success above 1/2, the row's verdict is inconclusive. A row that holds is inconclusive,
+    too, if the optimiser failed in half of the trials: then that little is found says nothing.
     """
 
     @functools.wraps(compare)
     def criterion(rows: pd.DataFrame, error: float, settings: CriterionSettings) -> list[Comparison]:
         each = (dict(zip(rows, values, strict=True)) for values in rows.to_numpy(object))  # a tenth of `to_dict`
         numbers = (row for row in each if not any(pd.isna(row[name]) for name in NEEDS[compare.__name__]))
-        return [_doubt(compare(row, error, settings), _attack_works(row, error)) for row in numbers]
+        return [
+            _unless_failed(_doubt(compare(row, error, settings), _attack_works(row, error)), row) for row in numbers
+        ]
 
     return criterion
 
@@ -119,6 +122,13 @@ def _attack_works(row: TableRow, error: float) -> bool:
     """Whether the row's positive control shows that the attack works; true without a positive control."""
     control = row.get(Column.POSITIVE_CONTROL, np.nan)
     return pd.isna(control) or proportion_interval(int(control), int(row[Column.TRIALS]), error=error).low > 0.5
+
+
+def _unless_failed(comparison: Comparison, row: TableRow) -> Comparison:
+    """Return the comparison, inconclusive if it holds and no attack's answer fits the messages in half of the trials."""
+    failed = row.get(Column.OPTIMISER_FAILED, np.nan)
+    rule = not pd.isna(failed) and 2 * failed >= row[Column.TRIALS]
+    return _doubt(comparison, not (rule and comparison.verdict == "holds"))
 
 
 def _doubt(comparison: Comparison, trusted: bool) -> Comparison:

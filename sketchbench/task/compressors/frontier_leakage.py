@@ -269,7 +269,9 @@ class FrontierLeakage(Checked):
     def _attack(self, compressor: Compressor, sights: list[Sight]) -> Found:
         """Run all attacks; return the judged reconstructions of the best attack in the `choosing` trials."""
         scene, learning = self._scene, slice(0, self.choosing)
-        several = self.attacks.run(self._target(scene, compressor, sights))
+        target, truth = self._target(scene, compressor, sights), scene.images[:, sights[0].clients]
+        several = self.attacks.run(target)
+        failed = target.failed(several.values(), truth)[self._judged]
         images = {kind: pixels(one[:, VICTIM]) for kind, one in several.items()}
 
         def merit(kind: Kind) -> float:
@@ -282,6 +284,7 @@ class FrontierLeakage(Checked):
             "bytes_seen": sum(sight.nbytes for sight in sights),
             "observed": sum(sight.seen.shape[1] for sight in sights),
             "pixels": found.shape[1],
+            "optimiser_failed": int(failed.sum()),
         }
         leads = {kind: self._leads(one[self._judged]) for kind, one in images.items()}
         return Found(found, leads, columns)

@@ -31,8 +31,6 @@ from sketchbench.measure.row import MEDIAN, Row, Value
 
 CLIENTS = 2  # the victim, and another one
 TINY = 1e-12  # least mean squared error, of 120 dB
-CLEARLY = 10  # a misfit larger by this factor than that of the victim's images is worse
-ROUNDED = 1e-9  # a relative squared misfit that float32 allows
 NEGLIGIBLE = 1.0  # dB, the gain up to which several messages count as revealing no more than one
 _TRAINED = Kept[str, dict[int, DenseNetworks]](1)
 log = logging.getLogger(__name__)
@@ -108,7 +106,7 @@ class FoundLeads(NamedTuple):
     best: Kind  # the attack with the highest mean lead in the `choosing` trials
     nbytes: int  # bytes that it sees
     read_rightly: NDArray[np.bool_]  # whether the label of the attacked image is right, (T,)
-    unmatched: NDArray[np.bool_]  # whether the best attack's images fit the messages worse than the victim's, (T,)
+    failed: NDArray[np.bool_]  # whether no attack's images fit the messages as well as the victim's do, (T,)
 
     @property
     def lead(self) -> NDArray[np.float64]:
@@ -128,9 +126,9 @@ class LeakageLimits(Checked):
 
     - `lead`: mean, in dB; bound: 0. `beyond`: the lead minus `least`. `short`: `least` minus the lead. Bound of both:
       0.
-    - `leaks` and `visible`: the number of trials with a lead below `least`, or not below; bound: 1/2.
-    - `optimiser_failed`: the number of trials in which the attack's images fit the messages worse than the victim's images
-      do. There the optimiser failed, so that the lead says nothing about what the messages tell.
+    - `leaks` and `visible`: the number of trials with a lead below `least`, or not below; bound: 1/2. The column
+      `optimiser_failed` counts the trials in which no attack's answer fits the messages as well as the victim's images
+      do. Where it fails as a rule, few visible images say nothing about the messages.
     - `gain`: mean lead minus that of the best attack on the first message alone, in dB, for conditions of several
       messages; bound: NEGLIGIBLE.
     - `accuracy`: mean accuracy of the networks on the test images.
@@ -209,8 +207,8 @@ class LeakageLimits(Checked):
         yield Row("beyond", bound=0.0, **columns, **seen).mean(lead - self.least)
         yield Row("short", bound=0.0, **columns, **seen).mean(self.least - lead)
         yield Row("leaks", bound=MEDIAN, **columns, **seen).counted(self.trials - visible, self.trials)
-        yield Row("visible", bound=MEDIAN, **columns, **seen).counted(visible, self.trials)
-        yield Row("optimiser_failed", **columns, **seen).counted(int(found.unmatched[self.choosing :].sum()), self.trials)
+        failed = int(found.failed[self.choosing :].sum())
+        yield Row("visible", bound=MEDIAN, **columns, **seen, optimiser_failed=failed).counted(visible, self.trials)
         test = torch.tensor(self._data.features(self._data.test), dtype=torch.float32)
         shares = self._networks[condition.trained].accuracies(test, torch.tensor(self._data.test.labels))
         yield Row("accuracy", **columns).mean(shares[self.choosing :].numpy())
@@ -256,9 +254,8 @@ class LeakageLimits(Checked):
         leads = {kind: self._leads(one, images[:, VICTIM], guess, alike) for kind, one in several.items()}
         best = max(leads, key=lambda kind: float(leads[kind][: self.choosing].mean()))
         right = (known == truth)[:, VICTIM].numpy()
-        truth_fits, best_fits = (target.misfit(one).numpy() for one in (images[:, VICTIM], several[best]))
-        unmatched = ~(best_fits <= CLEARLY * truth_fits + ROUNDED)  # a NaN fits nothing
-        return FoundLeads(leads, best, sum(sight.nbytes for sight in sights), right, unmatched)
+        failed = target.failed(several.values(), images[:, VICTIM]).numpy()
+        return FoundLeads(leads, best, sum(sight.nbytes for sight in sights), right, failed)
 
     def _clients(self, condition: Condition) -> tuple[Tensor, Tensor]:
         """The clients' images (T, C, n, pixels) and classes (T, C, n); the first images are always the scene's."""
