@@ -1,17 +1,18 @@
 """Property inference: does a batch contain images with a property unrelated to the training? (Melis et al. 2019)
 
-A random forest learns from gradients of the attacker's own batches. It classifies the gradients that the attacker
-computes from the victim's messages (`attack.watched_training`).
+A classifier learns from gradients of the attacker's own batches. It classifies the gradients that the attacker computes
+from the victim's messages (`attack.watched_training`).
 """
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench.base.parameters import Checked, Count, checked
+from sketchbench.base.parameters import Checked, Count, Positive, checked
 from sketchbench.measure.numbers import check_matrix
 
 Features = NDArray[np.float32]  # (n, features)
@@ -25,11 +26,8 @@ def _check_both(name: str, value: Any) -> None:
         raise ValueError(f"{name} must have batches with the property and without")
 
 
-@dataclass(frozen=True)
-class RandomForest(Checked):
-    """The attacker's classifier: scikit-learn's random forest with `trees` trees."""
-
-    trees: Count = 50
+class Classifier(Checked, ABC):
+    """An attacker's classifier."""
 
     @checked
     def area_under_roc(
@@ -40,25 +38,54 @@ class RandomForest(Checked):
         truth: Annotated[NDArray[np.bool_], _check_both],
         seed: int,
     ) -> list[float]:
-        """The area under the ROC curve of a forest, on each of several sets of features. O(trees √features n log n) to
-        learn. Raises ValueError for features or labels of other shapes, with entries that are not finite, or of one
-        kind only.
+        """The area under the ROC curve on each of several sets of features. Raises ValueError for features or labels of
+        other shapes, with entries that are not finite, or of one kind only.
 
         Arguments:
             own: features of n batches for training, (n, features).
             labels: whether each of the n batches has the property, (n,).
             seen: sets of features of m batches to classify, each (m, features).
             truth: whether each of the m batches has the property, (m,), the same for every set.
-            seed: of the forest.
+            seed: of the training.
         """
         shapes = [own.shape, *(x.shape for x in seen)]
         if shapes != [(len(labels), own.shape[1]), *[(len(truth), own.shape[1])] * len(seen)]:
             raise ValueError(
                 f"features of shapes {shapes} must have a row for each of {len(labels)} labels, or {len(truth)} truths"
             )
-        from sklearn.ensemble import RandomForestClassifier  # takes 1.4 s, which only this attack needs
-        from sklearn.metrics import roc_auc_score
+        from sklearn.metrics import roc_auc_score  # takes 1.4 s, which only this attack needs
+
+        scores = self.learn(own, labels, seed)
+        return [float(roc_auc_score(truth, scores(x))) for x in seen]
+
+    @abstractmethod
+    def learn(self, own: Features, labels: NDArray[np.bool_], seed: int) -> Callable[[Features], NDArray[np.float64]]:
+        """Learn from features, and return the scores (m,) of features (m, features), larger with the property."""
+
+
+@dataclass(frozen=True)
+class RandomForest(Classifier):
+    """scikit-learn's random forest with `trees` trees. O(trees √features n log n) to learn."""
+
+    trees: Count = 50
+
+    def learn(self, own: Features, labels: NDArray[np.bool_], seed: int) -> Callable[[Features], NDArray[np.float64]]:
+        from sklearn.ensemble import RandomForestClassifier
 
         forest = RandomForestClassifier(self.trees, random_state=seed % 2**32)
         forest.fit(own, labels)
-        return [float(roc_auc_score(truth, forest.predict_proba(x)[:, 1])) for x in seen]
+        return lambda x: np.asarray(forest.predict_proba(x)[:, 1])
+
+
+@dataclass(frozen=True)
+class Ridge(Classifier):
+    """Ridge regression of the labels, for few batches with many features. O(n² features) to learn."""
+
+    penalty: Positive = 1.0  # over the mean squared norm of a batch's features
+
+    def learn(self, own: Features, labels: NDArray[np.bool_], seed: int) -> Callable[[Features], NDArray[np.float64]]:
+        mean = own.mean(axis=0, dtype=np.float64)
+        x, y = own - mean, labels - labels.mean()
+        kernel = x @ x.T
+        weights = x.T @ np.linalg.solve(kernel + self.penalty * kernel.diagonal().mean() * np.eye(len(y)), y)
+        return lambda seen: np.asarray((seen - mean) @ weights)

@@ -13,11 +13,13 @@ from functools import partial
 from typing import Annotated, NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from sketchbench.attack.messages import estimate_update, flatten, full_steps, step_of_other_client
 from sketchbench.attack.property_batches import TEN, Party, PropertyBatches
+from sketchbench.attack.weight_filter import WeightFilter
 from sketchbench.base import seeds
 from sketchbench.base.parameters import Checked, Count, Natural, Positive, Range, checked
 from sketchbench.federated.double_blind import (
@@ -39,6 +41,7 @@ from sketchbench.learning.model.networks import MakeModel, initialise
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
 
+REMEMBERING = "client, remembering"  # the attacker that follows the weights over all rounds
 CLIENT, SERVER = 0, 2  # indices of the attackers among the parties; the victim is 1
 
 ByAttacker = dict[str, Tensor]  # features, (n,), by the attacker's name
@@ -102,7 +105,7 @@ class WatchedTraining(Checked):
 
         The attackers of plain training are the servers `plain server`, `iterative sketching` and `compressed sensing`,
         and `plain client`. The attackers of double-blind training are `server`, `server, whole reply`, `client` (cases
-        `client option I` and `client option II`) and `client, open parameters`.
+        `client option I` and `client option II`), `client, remembering` and `client, open parameters`.
 
         Arguments:
             parties: draw the batches.
@@ -131,6 +134,7 @@ class WatchedTraining(Checked):
                 self._learn(observer, twin, answer, parties, operators)
             aggregate(model, replies)
             following = self._broadcast(model, seed, t + 1)
+            observer.follow(twin, message, following, own)
             if t >= self.phases.first_test:
                 observer.test_server(victims, operators)
                 observer.test_client(twin, message, following, own)
@@ -185,6 +189,11 @@ class _Observer(ABC):
         self, twin: nn.Module, old: Broadcast, new: Broadcast, own: Weights
     ) -> Iterator[tuple[str, str, Tensor]]:
         """Yield the client's estimates of the victim's step between broadcasts: attacker, case and features (n,)."""
+
+    def follow(self, twin: nn.Module, old: Broadcast, new: Broadcast, own: Weights) -> None:
+        """Let the client remember a round: its broadcast, the next one, and its own steps in between. By default it has
+        nothing to remember."""
+        return
 
     def learn(self, features: ByAttacker, kind: bool) -> None:
         """Add the features of an attacker's own batch, and whether it has the property (`kind`)."""
@@ -242,7 +251,36 @@ class _PlainObserver(_Observer):
 
 class _BlindObserver(_Observer):
     """Attackers of double-blind training: the server sees Γ Sᵀ of sketched layers, a client sees estimates; both see
-    the gradients of all other parameters."""
+    the gradients of all other parameters. A client that remembers follows the weights over all rounds."""
+
+    def __init__(self, training: WatchedTraining, model: nn.Module, seed: int) -> None:
+        super().__init__(training, model, seed)
+        self._filters = {
+            name: WeightFilter(len(weight), weight[0].numel(), weight.device)
+            for name, weight in model.named_parameters()
+            if name in self._hidden
+        }
+        self._victims: Weights = {}  # the client's estimates of the victim's last steps
+
+    def follow(self, twin: nn.Module, old: Broadcast, new: Broadcast, own: Weights) -> None:
+        before, after = (self._sketches(twin, message) for message in (old, new))
+        for name, weights in self._filters.items():
+            if not self._victims:  # the first round
+                weights.observe(old.weights[name], before[name])
+            weights.step(own[name].flatten(1), before[name])
+        self._victims = {
+            name: weights.observe(new.weights[name], after[name]).view_as(own[name]).to(own[name])
+            for name, weights in self._filters.items()
+        }
+
+    def _sketches(self, twin: nn.Module, message: Broadcast) -> Weights:
+        """The sketches S (d, s) of a broadcast, by the names of the weights."""
+        kernels, sketches = self._training.kernels, {}
+        for name, layer in sketched.layers(twin):
+            operator = layer.family.draw(sketched.layer_key(message.key, name), kernels=kernels)
+            matrix = torch.as_tensor(operator.materialize(), device=message.weights[f"{name}.weight"].device)
+            sketches[f"{name}.weight"] = matrix.T
+        return sketches
 
     def server(self, steps: Weights, operators: Operators) -> ByAttacker:
         return {
@@ -253,6 +291,7 @@ class _BlindObserver(_Observer):
     def client(self, steps: Weights) -> ByAttacker:
         return {
             "client": flatten(steps, self._hidden),
+            REMEMBERING: flatten(steps, self._hidden),
             "client, open parameters": flatten(steps, self._open),
         }
 
@@ -262,5 +301,6 @@ class _BlindObserver(_Observer):
         estimates = {option: self._victims_steps(twin, old, new, own, option) for option in OPTIONS}
         for option, victims in estimates.items():
             yield "client", f"client option {option}", flatten(victims, self._hidden)
+        yield REMEMBERING, REMEMBERING, flatten(self._victims, self._hidden)
         exact = flatten(estimates["I"], self._open)  # equal for both options
         yield "client, open parameters", "client, open parameters", exact

@@ -172,7 +172,7 @@ def test_nothing_is_hidden_from_the_client_of_plain_training() -> None:
 def test_what_attackers_of_double_blind_training_collect() -> None:
     observations = run(blind=True)
     sizes = {"server": WEIGHTS[0], "server, whole reply": WEIGHTS[1], "client": WEIGHTS[0]}
-    sizes["client, open parameters"] = WEIGHTS[1] - WEIGHTS[0]
+    sizes |= {"client, remembering": WEIGHTS[0], "client, open parameters": WEIGHTS[1] - WEIGHTS[0]}
     assert observations.keys() == sizes.keys()
     assert observations["client"].cases.keys() == {"client option I", "client option II"}
     for attacker, one in observations.items():

@@ -111,9 +111,7 @@ def _of_each_row(compare: RowCriterion) -> Criterion:
     def criterion(rows: pd.DataFrame, error: float, settings: CriterionSettings) -> list[Comparison]:
         each = (dict(zip(rows, values, strict=True)) for values in rows.to_numpy(object))  # a tenth of `to_dict`
         numbers = (row for row in each if not any(pd.isna(row[name]) for name in NEEDS[compare.__name__]))
-        return [
-            _unless_failed(_doubt(compare(row, error, settings), _attack_works(row, error)), row) for row in numbers
-        ]
+        return [_weighed(compare(row, error, settings), row, error) for row in numbers]
 
     return criterion
 
@@ -124,11 +122,11 @@ def _attack_works(row: TableRow, error: float) -> bool:
     return pd.isna(control) or proportion_interval(int(control), int(row[Column.TRIALS]), error=error).low > 0.5
 
 
-def _unless_failed(comparison: Comparison, row: TableRow) -> Comparison:
-    """Return the comparison, inconclusive if it holds and no attack's answer fits the messages in half of the trials."""
+def _weighed(comparison: Comparison, row: TableRow, error: float) -> Comparison:
+    """Return the comparison, inconclusive unless the attack works, and fits the messages if the row holds."""
     failed = row.get(Column.OPTIMISER_FAILED, np.nan)
-    rule = not pd.isna(failed) and 2 * failed >= row[Column.TRIALS]
-    return _doubt(comparison, not (rule and comparison.verdict == "holds"))
+    fits = bool(pd.isna(failed)) or 2 * failed < row[Column.TRIALS]
+    return _doubt(comparison, _attack_works(row, error) and (fits or comparison.verdict != "holds"))
 
 
 def _doubt(comparison: Comparison, trusted: bool) -> Comparison:

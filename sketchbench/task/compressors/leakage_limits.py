@@ -250,11 +250,11 @@ class LeakageLimits(Checked):
         if condition.redrawn:  # a step looks at all messages, as each image is only in some
             attacks = dataclasses.replace(attacks, rounds=condition.rounds)
         alike = truth + self._data.classes * memberships(places, condition.images)
-        several = attacks.run(target)
-        leads = {kind: self._leads(one, images[:, VICTIM], guess, alike) for kind, one in several.items()}
+        answers = attacks.run(target)
+        leads = {kind: self._leads(one, images[:, VICTIM], guess, alike) for kind, one in answers.items()}
         best = max(leads, key=lambda kind: float(leads[kind][: self.choosing].mean()))
         right = (known == truth)[:, VICTIM].numpy()
-        failed = target.failed(several.values(), images[:, VICTIM]).numpy()
+        failed = target.failed(answers.values(), images[:, VICTIM]).numpy()
         return FoundLeads(leads, best, sum(sight.nbytes for sight in sights), right, failed)
 
     def _clients(self, condition: Condition) -> tuple[Tensor, Tensor]:

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from sketchbench.attack.property import RandomForest
+from sketchbench.attack.property import Classifier, RandomForest, Ridge
 from sketchbench.attack.property_batches import Party, PropertyBatches
-from sketchbench.attack.watched_training import Observations, Parties, Phases, WatchedTraining
+from sketchbench.attack.watched_training import REMEMBERING, Observations, Parties, Phases, WatchedTraining
 from sketchbench.base import seeds
 from sketchbench.base.parameters import AtLeastTwo, Checked, Count, NonNegative, Positive
 from sketchbench.kernels import Kernels
@@ -42,7 +42,8 @@ class PropertyInference(Checked):
     - `server`: of double-blind training, from Γ Sᵀ of the sketched layers; `server, whole reply` also sees the steps of
       all other parameters.
     - `client option I`, `client option II`: a client, from its estimates of the sketched layers' update between two
-      broadcasts; `client, open parameters`: from the other parameters alone.
+      broadcasts; `client, remembering`: from the broadcasts of all rounds (`attack.weight_filter`), by a linear
+      classifier; `client, open parameters`: from the other parameters alone.
     - `shuffled labels`: the plain server with a classifier trained on labels in random order: a negative control.
 
     Rows by `case`:
@@ -110,7 +111,8 @@ class PropertyInference(Checked):
             for attacker, one in observations.items():
                 forest_seed = seeds.key(self.seed, what="forest", trial=trial, attacker=attacker)
                 tested = truth[self.phases.first_test :]
-                areas |= self._areas(one, tested, forest_seed)
+                classifier = Ridge() if attacker == REMEMBERING else RandomForest(self.trees)
+                areas |= _areas(classifier, one, tested, forest_seed)
                 if attacker == "plain server":
                     areas[SHUFFLED] = self._shuffled_area(one, tested, forest_seed)
         return areas
@@ -126,13 +128,13 @@ class PropertyInference(Checked):
     def _shuffled_area(self, observations: Observations, truth: NDArray[np.bool_], seed: int) -> float:
         """The area of an attacker trained on its own batches with labels in random order."""
         labels = seeds.generator(seed, what=SHUFFLED).permutation(observations.labels)
-        (area,) = self._areas(replace(observations, labels=list(labels)), truth, seed).values()
+        shuffled = replace(observations, labels=list(labels))
+        (area,) = _areas(RandomForest(self.trees), shuffled, truth, seed).values()
         return area
 
-    def _areas(self, observations: Observations, truth: NDArray[np.bool_], seed: int) -> dict[str, float]:
-        own, *views = (
-            torch.stack(features).cpu().numpy() for features in (observations.own, *observations.cases.values())
-        )
-        labels = np.array(observations.labels)
-        values = RandomForest(self.trees).area_under_roc(own, labels, views, truth, seed)
-        return dict(zip(observations.cases, values, strict=True))
+
+def _areas(classifier: Classifier, observations: Observations, truth: NDArray[np.bool_], seed: int) -> dict[str, float]:
+    """The area under the ROC curve of an attacker, by case."""
+    own, *views = (torch.stack(features).cpu().numpy() for features in (observations.own, *observations.cases.values()))
+    values = classifier.area_under_roc(own, np.array(observations.labels), views, truth, seed)
+    return dict(zip(observations.cases, values, strict=True))

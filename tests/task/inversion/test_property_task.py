@@ -39,6 +39,7 @@ CASES = {
     "server, whole reply",
     "client option I",
     "client option II",
+    "client, remembering",
     "client, open parameters",
     "iterative sketching",
     "compressed sensing",
