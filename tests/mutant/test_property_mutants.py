@@ -27,6 +27,7 @@ from sketchbench.sketch import CountSketch, Family, Gaussian, Identity
 from sketchbench.sketch.transform import SubsampledHadamard
 from sketchbench.task.compressors import leakage_limits
 from sketchbench.task.compressors.leakage_limits import Condition, LeakageLimits, LimitsTraining
+from sketchbench.task.inversion import property_inference
 from sketchbench.task.inversion.attack_convergence import AttackConvergence
 from sketchbench.task.inversion.property_inference import PropertyInference
 from sketchbench.task.sketches.spectrum import Spectrum
@@ -52,24 +53,25 @@ FOUND: Kept[int, dict[str, float]] = Kept(1000)  # what attackers find in it, by
 @pytest.fixture
 def plain_trainings_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """For what is broken in double-blind training only: plain training is the same, and so is what is found in it."""
-    run, areas = WatchedTraining.run, PropertyInference._areas
+    run, areas = WatchedTraining.run, property_inference._areas
 
     def trained(self: Any, parties: Any, truth: Any, seed: int, *, blind: bool, device: Any) -> Any:
         if blind:
             return run(self, parties, truth, seed, blind=blind, device=device)
         return PLAIN.of(seed, lambda: run(self, parties, truth, seed, blind=blind, device=device))
 
-    def attacked(self: Any, seen: Observations, truth: Any, seed: int) -> dict[str, float]:
+    def attacked(classifier: Any, seen: Observations, truth: Any, seed: int) -> dict[str, float]:
         if not any(seen is one for training in PLAIN.values() for one in training.values()):
-            return areas(self, seen, truth, seed)
-        return FOUND.of(seed, lambda: areas(self, seen, truth, seed))
+            return areas(classifier, seen, truth, seed)
+        return FOUND.of(seed, lambda: areas(classifier, seen, truth, seed))
 
     monkeypatch.setattr(WatchedTraining, "run", trained)
-    monkeypatch.setattr(PropertyInference, "_areas", attacked)
+    monkeypatch.setattr(property_inference, "_areas", attacked)
 
 
 def observed(task: Any = SOUND) -> list[dict[str, Any]]:
-    return [{**row, "share": 0.3} for row in task.run()]
+    """The rows of attackers without a memory, of whose estimates zhang2021 speaks."""
+    return [{**row, "share": 0.3} for row in task.run() if row["case"] != watched_training.REMEMBERING]
 
 
 def controlled(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
