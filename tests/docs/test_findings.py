@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pandas as pd
 import pytest
@@ -10,6 +11,7 @@ from all_claims import CLAIMS
 from prose import ROOT
 from published import reports as published
 
+from sketchbench.attack.stacked_inversion import CLASS_MEAN, Kind
 from sketchbench.report.site.findings import Finding, contradictions, read_findings
 
 FINDINGS = read_findings(ROOT / "docs" / "findings.md", CLAIMS.values())
@@ -41,7 +43,13 @@ def test_the_readme_counts_the_verdicts_on_printed_claims(paper: str, verdicts: 
     own = verdicts[(verdicts["paper"] == paper) & (verdicts["role"] == "printed")]
     counts = [int((own["verdict"] == word).sum()) for word in COLUMNS]
     row = " | ".join(map(str, [own["claim"].nunique(), *counts, len(own) - sum(counts)]))
-    assert re.search(rf"^\| `{paper}`.*\| {row} \|$", README, re.MULTILINE), f"README's row of {paper} needs: {row}"
+    (line,) = re.findall(rf"^\| `{paper}`.*$", README, re.MULTILINE)
+    assert line.endswith(f"* | {row} |"), f"README's row of {paper} needs: {row}"
+
+
+def test_the_page_of_attacks_has_all_that_are_tried() -> None:
+    page = (ROOT / "docs" / "attacks.md").read_text(encoding="utf-8")
+    assert [kind for kind in get_args(Kind) if kind != CLASS_MEAN and f"| {kind} |" not in page] == []
 
 
 def test_the_bytes_that_a_finding_names() -> None:

@@ -34,8 +34,8 @@ MODULES = ("front", "claims", "errata", "printed", "frontier", "figures", "table
 NAMES = {"index.md": "Start", "printed.md": "Printed", "frontier.md": "Frontier"}  # short, in the navigation
 HOWTO, REFERENCE = "docs/howto", "docs/reference"
 DOCS = (
-    *("docs/findings.md", "docs/tutorial.md", HOWTO, "docs/verdicts.md", "docs/notation.md", "docs/architecture.md"),
-    *(REFERENCE, "docs/style.md"),
+    *("docs/findings.md", "docs/tutorial.md", HOWTO, "docs/verdicts.md", "docs/attacks.md", "docs/notation.md"),
+    *("docs/architecture.md", REFERENCE, "docs/style.md"),
 )
 SHOWN = re.compile(r"\]\(\.\./reports/figures/([\w-]+)\.png\)")  # a figure in docs/findings.md
 # Files that no page refers to: source maps, stemmers of other languages, the index that only a server would send.
