@@ -61,8 +61,9 @@ def command(
 
     --folder uses your own runs. Intervals are simultaneous, 95 %. The target is the accuracy without compression, less
     5 %. "Rounds until visible" counts rounds until the best attack shows a client's image; "not found" means that no
-    attack did. Times not measured on this machine are shown as -; sketchbench results --studies frontier_cost measures
-    them.
+    attack of ours did, and a better attack may. "Not measured" stands where there was no attack, and for messages with
+    noise, since attacks were on messages without noise. Times not measured on this machine are shown as -; sketchbench
+    results --studies frontier_cost measures them.
 
     \b
     sketchbench advise --bytes 2500 --parameters 3760

@@ -1,6 +1,7 @@
 """The frontier is joined from the tables of its studies, cell by cell."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from sketchbench.command.main import main
 from sketchbench.plan.trained import trained
 from sketchbench.report import seal
 from sketchbench.report.frontier import IMAGES, SAMPLED, TRAINING, advise
-from sketchbench.report.frontier.advise import AdviceError, Question
+from sketchbench.report.frontier.advise import AdviceError, Question, leak_of
 from sketchbench.report.frontier.cells import COLUMNS, MEANINGS, TrainedStudy, cells, join, read
 
 
@@ -324,6 +325,19 @@ def test_the_command_prints_what_fits(path: Path, capsys: pytest.CaptureFixture[
     assert lines["rounds to target"][0].strip() == "50 (24 of 24)"
     assert lines["bytes to target, sum"][0].strip() == "188,000"
     assert lines["rounds until visible"][0].strip() == "not found"
+
+
+@pytest.mark.parametrize(
+    ("rounds", "lead", "epsilon", "words"),
+    [
+        (4.0, 6.0, math.nan, "4"),
+        (math.nan, 1.0, math.nan, "not found"),
+        (math.nan, math.nan, math.nan, "not measured"),
+        (4.0, 6.0, 8.0, "not measured"),  # the attack was on messages without noise
+    ],
+)
+def test_the_leak_of_a_choice(rounds: float, lead: float, epsilon: float, words: str) -> None:
+    assert leak_of({"rounds": rounds, "lead": lead, "epsilon": epsilon}, "rounds", "lead") == words
 
 
 def test_the_command_prints_json(path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -40,6 +40,7 @@ SHOWN = {
     "the same, of sums": "rounds_sum",
     "messages can be summed": "adds_up",
 }
+LEAKS = (("rounds_server", "leak_server"), ("rounds_sum", "leak_sum"))  # rounds until visible, and the lead of attacks
 # The facts of a choice in JSON, with the ends of intervals.
 FACTS = ("method", "compression", "accuracy_low", "accuracy_high", "loss_low", "loss_high", "trials", "reached")
 
@@ -272,10 +273,16 @@ def _shown(row: Mapping[Any, Any]) -> dict[str, str]:
     if not pd.isna(row["reached"]):
         rounds = facts["rounds_to_target"] if not pd.isna(row["rounds_to_target"]) else "not reached"
         facts["rounds_to_target"] = f"{rounds} ({row['reached']:.0f} of {row['trials']:.0f})"
-    for name, lead in (("rounds_server", "leak_server"), ("rounds_sum", "leak_sum")):
-        if pd.isna(row[name]) and not pd.isna(row[lead]):
-            facts[name] = "not found"
+    facts |= {name: leak_of(row, name, lead) for name, lead in LEAKS}
     return facts
+
+
+def leak_of(row: Mapping[Any, Any], rounds: str, lead: str) -> str:
+    """The rounds until an image is visible, in words. Attacks were on messages without noise, so that they say nothing
+    about messages with noise."""
+    if pd.isna(row[lead]) or not pd.isna(row["epsilon"]):
+        return "not measured"
+    return "not found" if pd.isna(row[rounds]) else f"{row[rounds]:,.0f}"
 
 
 def _interval(row: Mapping[Any, Any], name: str) -> str:
@@ -288,9 +295,11 @@ def to_json(question: Question, answer: Answer) -> dict[str, Any]:
     row = answer.choices.iloc[0].to_dict()
     names = [name for name in dict.fromkeys([*FACTS, *SHOWN.values(), "command"]) if name in row]
     about = ("data", "d", "case", "epsilon", "clients", "taking_part")
+    noisy = answer.choices["epsilon"].notna()  # attacks were on messages without noise
+    frame = answer.choices.assign(**{rounds: answer.choices[rounds].mask(noisy) for rounds, _ in LEAKS})
     choices = [
         {**{name: _plain(one[name]) for name in names}, "client_bytes": _plain(one["client_memory"] * WORD * one["d"])}
-        for one in answer.choices.to_dict("records")
+        for one in frame.to_dict("records")
     ]
     return {
         "question": question._asdict(),

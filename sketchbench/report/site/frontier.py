@@ -187,7 +187,7 @@ def _leak(row: Mapping[Any, Any]) -> str:
     """The leakage of a client's messages: one image with a known label, at freshly drawn weights."""
     rounds = row["rounds_server"]
     if pd.isna(rounds):
-        return "hides the image from all tried attacks"
+        return "no attack of ours finds an image in one client's messages"
     many = "first message reveals" if rounds == 1 else f"first {rounds:.0f} messages reveal"
     return f"leaks: one client's {many} the median image"
 
