@@ -34,6 +34,19 @@ Kind = Literal[
     "class mean",
 ]
 OF_CLASS, MOST_LIKELY, MATCHED, CLOSED_FORM, LIKELIHOOD, REGRESSION, SIZE, NEWTON, PEELED, CLASS_MEAN = get_args(Kind)
+# What an attack knows beside the network, the compressor and the labels.
+KNOWS: dict[Kind, str] = {
+    OF_CLASS: "key; prior of the class",
+    MOST_LIKELY: "key; prior of all classes",
+    MATCHED: "key; prior of all classes",
+    CLOSED_FORM: "key; prior of the class",
+    LIKELIHOOD: "key; prior of the class",
+    REGRESSION: "key; public images",
+    SIZE: "no key; prior of the class",
+    NEWTON: "key; prior of the class; public images",
+    PEELED: "unit of pixels; prior of the class",
+    CLASS_MEAN: "no message; prior of the class",
+}
 CLEARLY = 100  # a random start replaces the most likely image if its misfit is smaller by this factor
 TINY = torch.finfo(torch.float32).tiny
 NOTHING = 1e-12  # least variance of a layer's input, and of the logarithm of a ratio

@@ -53,6 +53,7 @@ class Column(StrEnum):
     SHARE = "share", float, "share of images with the property in a batch", "share"
     # further settings
     ATTACK = "attack", str, "config of the attack"
+    KNOWS = "knows", str, "knowledge of the attack beside the network, the compressor and the labels"
     MODEL = "model", str, "config of the network"
     READING = "reading", str, "interpretation of an ambiguous statement of the paper"
     RANGE = "range", str, "range of the settings: whether the lemma is proven there, or the size of ε"

@@ -14,7 +14,7 @@ from sketchbench.attack.dense_networks import DenseNetworks
 from sketchbench.attack.lens import Unseen
 from sketchbench.attack.message_property import MessageProperty, Observation, Updates
 from sketchbench.attack.message_scene import Scene, draw_networks, draw_scene, pixels
-from sketchbench.attack.stacked_inversion import CLASS_MEAN, Kind, StackedAttacks
+from sketchbench.attack.stacked_inversion import CLASS_MEAN, KNOWS, Kind, StackedAttacks
 from sketchbench.attack.target import Target
 from sketchbench.base import seeds
 from sketchbench.base.kept import Kept
@@ -93,14 +93,14 @@ class FrontierLeakage(Checked):
     - `lead`: mean lead, in dB; bound: 0.
     - `beyond`: mean of the lead minus `judging.least`, in dB; bound: 0.
     - `own_lead`: the mean lead of each attack.
-    - `leaks`: the number of trials in which the image has not been visible, with a lead of `judging.least`, after this
+    - `hidden`: the number of trials in which the image has not been visible, with a lead of `judging.least`, after this
       or any smaller number of rounds; few if it is visible in the median trial; bound: 1/2.
     - `visible`: the number of trials in which it has been visible; few if it is not in the median trial; bound: 1/2.
     - `until`: the median of the rounds until the image is visible; `unfinished` if it is not within the most `rounds`.
     - `picture`: the images of the first trials, and the reconstructions by the server and from the sum; the value is
       the PSNR.
 
-    An attack ends when all images have been visible, or messages repeat: `leaks` and `visible` then stay.
+    An attack ends when all images have been visible, or messages repeat: `hidden` and `visible` then stay.
 
     The column `positive_control` has the number of trials in which the most likely image of its class, given the
     client's uncompressed message, has a lead above `judging.control`.
@@ -211,7 +211,7 @@ class FrontierLeakage(Checked):
                 log.info("%s, %d rounds: lead %.1f dB by %s", place, number, found.lead.mean(), found.columns["attack"])
             columns: dict[str, Value] = {"case": place, "round": number, "positive_control": control}
             visible = int((until <= number).sum())
-            yield Row("leaks", bound=MEDIAN, **columns).counted(self.trials - visible, self.trials)
+            yield Row("hidden", bound=MEDIAN, **columns).counted(self.trials - visible, self.trials)
             yield Row("visible", bound=MEDIAN, **columns).counted(visible, self.trials)
         median = float(np.sort(until)[(self.trials - 1) // 2])
         row, most = Row("until", case=place), self.rounds[place][-1]
@@ -281,6 +281,7 @@ class FrontierLeakage(Checked):
         found = images[best][self._judged]
         columns: dict[str, Value] = {
             "attack": best,
+            "knows": KNOWS[best],
             "bytes_seen": sum(sight.nbytes for sight in sights),
             "observed": sum(sight.seen.shape[1] for sight in sights),
             "pixels": found.shape[1],
@@ -307,7 +308,7 @@ class FrontierLeakage(Checked):
         yield Row("beyond", bound=0.0, **columns, positive_control=control).mean(found.lead - self.judging.least)
         for kind, leads in found.leads.items():
             if kind != CLASS_MEAN:
-                yield Row("own_lead", case=place, round=number, attack=kind).mean(leads)
+                yield Row("own_lead", case=place, round=number, attack=kind, knows=KNOWS[kind]).mean(leads)
         if place in PICTURED:
             yield from self._pictures({"case": place, "round": number}, found.images)
 

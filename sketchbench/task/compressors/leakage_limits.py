@@ -17,7 +17,7 @@ from sketchbench.attack.compressed_message import VICTIM, WatchedRounds
 from sketchbench.attack.dense_networks import DenseNetworks, DrawnBatch, LocalSteps
 from sketchbench.attack.lens import Unseen
 from sketchbench.attack.message_scene import Scene, draw_further, draw_scene
-from sketchbench.attack.stacked_inversion import CLASS_MEAN, Kind, StackedAttacks
+from sketchbench.attack.stacked_inversion import CLASS_MEAN, KNOWS, Kind, StackedAttacks
 from sketchbench.attack.target import Target
 from sketchbench.base import seeds
 from sketchbench.base.kept import Kept
@@ -126,7 +126,7 @@ class LeakageLimits(Checked):
 
     - `lead`: mean, in dB; bound: 0. `beyond`: the lead minus `least`. `short`: `least` minus the lead. Bound of both:
       0.
-    - `leaks` and `visible`: the number of trials with a lead below `least`, or not below; bound: 1/2. The column
+    - `hidden` and `visible`: the number of trials with a lead below `least`, or not below; bound: 1/2. The column
       `optimiser_failed` counts the trials in which no attack's answer fits the messages as well as the victim's images
       do. Where it fails as a rule, few visible images say nothing about the messages.
     - `gain`: mean lead minus that of the best attack on the first message alone, in dB, for conditions of several
@@ -202,11 +202,11 @@ class LeakageLimits(Checked):
             "round": condition.trained,
             "local_steps": condition.local_steps,
         }
-        seen: dict[str, Value] = {"attack": found.best, "bytes_seen": found.nbytes}
+        seen: dict[str, Value] = {"attack": found.best, "knows": KNOWS[found.best], "bytes_seen": found.nbytes}
         yield Row("lead", bound=0.0, **columns, **seen).mean(lead)
         yield Row("beyond", bound=0.0, **columns, **seen).mean(lead - self.least)
         yield Row("short", bound=0.0, **columns, **seen).mean(self.least - lead)
-        yield Row("leaks", bound=MEDIAN, **columns, **seen).counted(self.trials - visible, self.trials)
+        yield Row("hidden", bound=MEDIAN, **columns, **seen).counted(self.trials - visible, self.trials)
         failed = int(found.failed[self.choosing :].sum())
         yield Row("visible", bound=MEDIAN, **columns, **seen, optimiser_failed=failed).counted(visible, self.trials)
         test = torch.tensor(self._data.features(self._data.test), dtype=torch.float32)
@@ -220,7 +220,7 @@ class LeakageLimits(Checked):
             yield Row("gain", bound=NEGLIGIBLE, **columns, **seen).mean(lead - alone)
         for kind, one in found.leads.items():
             if kind != CLASS_MEAN:
-                yield Row("own_lead", **columns, attack=kind).mean(one[self.choosing :])
+                yield Row("own_lead", **columns, attack=kind, knows=KNOWS[kind]).mean(one[self.choosing :])
 
     def _attack(self, name: str, condition: Condition) -> FoundLeads:
         scene = self._scene

@@ -33,7 +33,7 @@ class LeakageOrder(Checked):
     by `case`:
 
     - `eavesdropper`: `lead`, mean PSNR minus that of the mean image of the class, in dB; bound: 0. `beyond`, the same
-      minus `least`; bound: 0. `leaks` and `visible`: the number of trials with a lead below `least`, or not below;
+      minus `least`; bound: 0. `hidden` and `visible`: the number of trials with a lead below `least`, or not below;
       bound: 1/2. `given_away`: the number with a lead above `certain`. `picture`: the images of the first trials.
     - `class mean`: its `psnr`, in dB. `original`: `picture`.
     - `gradient`: `loss`, the share of ‖x‖² of a client's update that its decoded message loses.
@@ -87,7 +87,7 @@ class LeakageOrder(Checked):
         yield Row("psnr", case="class mean").mean(guesses)
         yield Row("lead", bound=0.0, **columns).mean(leads)
         yield Row("beyond", bound=0.0, **columns).mean(leads - self.least)
-        yield Row("leaks", bound=MEDIAN, **columns).counted(self.trials - visible, self.trials)
+        yield Row("hidden", bound=MEDIAN, **columns).counted(self.trials - visible, self.trials)
         yield Row("visible", bound=MEDIAN, **columns).counted(visible, self.trials)
         yield Row("given_away", **columns).exceedances(leads, self.certain)
         truth = torch.from_numpy(updates[:, VICTIM])

@@ -81,7 +81,7 @@ class DoubleBlindClient(Checked):
 
     - `lead`: mean PSNR of the first client's image minus that of its class's mean image, in dB; bound: 0. `beyond`: the
       same minus `least`; bound: 0. `short`: `least` minus the lead; bound: 0.
-    - `leaks` and `visible`: the number of trials with a lead below `least`, or not below; bound: 1/2.
+    - `hidden` and `visible`: the number of trials with a lead below `least`, or not below; bound: 1/2.
     - `accuracy`: mean accuracy on test images of a network of this variant after `training`, through the sketch if it
       is fixed, for any number of clients.
     - `accuracy_loss`: the accuracy that the variant loses to `plain` in the same trial; bound: `allowed`.
@@ -161,7 +161,7 @@ class DoubleBlindClient(Checked):
                 yield Row("lead", bound=0.0, **columns).mean(leads)
                 yield Row("beyond", bound=0.0, **columns).mean(leads - self.least)
                 yield Row("short", bound=0.0, **columns).mean(self.least - leads)
-                yield Row("leaks", bound=MEDIAN, **columns).counted(self.trials - found, self.trials)
+                yield Row("hidden", bound=MEDIAN, **columns).counted(self.trials - found, self.trials)
                 yield Row("visible", bound=MEDIAN, **columns).counted(found, self.trials)
 
     def _find(self, networks: DenseNetworks, visible: Tensor, others: int) -> NDArray[np.float64]:

@@ -84,7 +84,7 @@ def test_rows() -> None:
         assert own.get(str(judged["lead"]["attack"]), 0.0) == judged["lead"]["mean"]
         assert ("size" in own) == (case == "eavesdropper")
         numbers = SMALL.rounds[case]
-        lost, won = (select(found, case=case, quantity=quantity) for quantity in ("leaks", "visible"))
+        lost, won = (select(found, case=case, quantity=quantity) for quantity in ("hidden", "visible"))
         assert [row["round"] for row in lost] == [row["round"] for row in won] == numbers
         assert all(row["bound"] == 0.5 for row in (*lost, *won))
         assert all(a["count"] + b["count"] == 2 for a, b in zip(lost, won, strict=True))  # type: ignore[operator]
@@ -139,12 +139,13 @@ def test_what_is_judged_chooses_no_attack(monkeypatch: pytest.MonkeyPatch) -> No
     learning = torch.arange(len(truth))[:, None, None] < SMALL.choosing
 
     def run(self: StackedAttacks, target: Target) -> dict[str, Tensor]:
-        return {"closed form": truth * ~learning, "most likely": truth * learning}
+        of_each = {"closed form": truth * ~learning, "most likely": truth * learning}
+        return {kind: images.expand(-1, target.labels.shape[1], -1) for kind, images in of_each.items()}
 
     monkeypatch.setattr(StackedAttacks, "run", run)
     found = dataclasses.replace(SMALL).run()
     assert {row["attack"] for row in found if "observed" in row} == {"most likely"}
-    assert all(row["count"] == 2 for row in select(found, quantity="leaks"))
+    assert all(row["count"] == 2 for row in select(found, quantity="hidden"))
 
 
 def test_until_is_the_median_of_the_first_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,7 +154,8 @@ def test_until_is_the_median_of_the_first_rounds(monkeypatch: pytest.MonkeyPatch
     truth, first = task._scene.images[:, :1], torch.tensor([1, 1, 4, 2, 2, 1, 4])  # two of them choose
 
     def run(self: StackedAttacks, target: Target) -> dict[str, Tensor]:
-        return {"closed form": truth * (first == len(target.sights))[:, None, None]}
+        found = truth * (first == len(target.sights))[:, None, None]
+        return {"closed form": found.expand(-1, target.labels.shape[1], -1)}
 
     monkeypatch.setattr(StackedAttacks, "run", run)
     found = select(task.run(), case="server")
@@ -177,9 +179,9 @@ def test_silence_shows_an_attacker_who_sees_the_truth(monkeypatch: pytest.Monkey
             lambda self, target, images: truth[:, target.sights[0].clients].clone(),
         )
     found = pd.DataFrame([dict(row) for row in task.run()])
-    leaks = found[(found["quantity"] == "leaks") & (found["case"] == "server") & (found["round"] == 1)]
-    leaks = leaks.drop(columns="positive_control")
-    (comparison,) = CRITERIA["probability"](leaks, FEW_LEVEL, CriterionSettings())
+    hidden = found[(found["quantity"] == "hidden") & (found["case"] == "server") & (found["round"] == 1)]
+    hidden = hidden.drop(columns="positive_control")
+    (comparison,) = CRITERIA["probability"](hidden, FEW_LEVEL, CriterionSettings())
     assert comparison.verdict == ("holds" if peeking else "fails")
     areas = found[found["quantity"] == "property_auc"]
     assert (areas["mean"] == 0.5).all()
