@@ -32,8 +32,8 @@ from .learning.model.blind import BlindConv2d as BlindConv2d
 from .learning.model.blind import BlindLinear as BlindLinear
 from .learning.model.sketched import SketchedConv2d as SketchedConv2d
 from .learning.model.sketched import SketchedLinear as SketchedLinear
-from .privacy.accountant import epsilon as epsilon
-from .privacy.calibration import calibrated_sigma as calibrated_sigma
+from .privacy.guarded import calibrated_sigma as calibrated_sigma
+from .privacy.guarded import epsilon as epsilon
 from .privacy.mechanism import Composed as Composed
 from .privacy.mechanism import GaussianRelease as GaussianRelease
 from .privacy.mechanism import Parallel as Parallel
