@@ -19,6 +19,7 @@ COMMANDS = {
     "site": "Write the reports as a static site.",
     "advise": "List the compressors that fit a budget of bytes.",
     "frontier": "Try the compressors on your own data and network.",
+    "attack": "Score an attack of your own beside ours.",
     "new": "Create a working template for a method, data set, network or task.",
     "gather": "Copy records from another machine to results/.",
     "data": "Download data sets, or list the checksums of your copies.",

@@ -1,4 +1,4 @@
-"""`sketchbench new sketch NAME`: create a working template for a method, data set, network, partition or task."""
+"""`sketchbench new sketch NAME`: create a working template for a method, data set, network, attack or task."""
 
 import importlib.machinery
 import keyword
@@ -18,7 +18,7 @@ from sketchbench.plan.inspection.files import RESERVED
 from sketchbench.run.config.composition import METHODS, PARTS
 
 TEXTS = Path(__file__).parent / "templates"
-TASK = "task"
+TASK, ATTACK = "task", "attack"
 SHORT = "task.rounds=30 task.trials=2 'task.tuning.rates=[0.3]'"
 RUNS = {  # by kind: the task that measures something new at once, and its sizes
     "sketch": "task=moments sketch={}",
@@ -29,14 +29,15 @@ RUNS = {  # by kind: the task that measures something new at once, and its sizes
 
 
 @click.command("new")
-@click.argument("kind", type=OneOf([*METHODS, *PARTS, TASK]))
+@click.argument("kind", type=OneOf([*METHODS, *PARTS, ATTACK, TASK]))
 @click.argument("name")
 @FOLDER
 def command(kind: str, name: str, folder: Path | None) -> None:
     """Create a working template for a method, data set, model, partition or task.
 
-    A template is a YAML file and a module in your own folder (default: `mine`). A task is part of the project: its
-    module, its settings, a study and a claim are four files of the checkout. NAME has lower-case letters, digits and _.
+    A template is a YAML file and a module in your own folder (default: `mine`); an attack is a module alone. A task is
+    part of the project: its module, its settings, a study and a claim are four files of the checkout. NAME has
+    lower-case letters, digits and _.
 
     \b
     sketchbench new sketch half_signs
@@ -53,6 +54,8 @@ def command(kind: str, name: str, folder: Path | None) -> None:
         print(f"  sketchbench run task={name}")
         print(f"  sketchbench results --studies {name}")
         print(f"  sketchbench show {paths[-1].stem}")
+    elif kind == ATTACK:
+        print(f"  sketchbench attack {shlex.quote(str(paths[0]))}")
     else:
         print(f"  sketchbench run --folder {shlex.quote(str(own))} {RUNS[kind].format(name)}")
         print(
@@ -86,6 +89,8 @@ def write(kind: str, name: str, folder: Path) -> list[Path]:
             raise ValueError(f"name {name!r} is taken by an installed Python module; choose another")
         words["folder"] = display_path(folder)
         places = {f"{kind}.yaml": folder / kind / f"{name}.yaml", f"{kind}.py": folder / f"{name}.py"}
+        if kind == ATTACK:  # a command takes the file itself
+            del places[f"{kind}.yaml"]
     if taken := next((path for path in places.values() if os.path.lexists(path)), None):
         raise ValueError(f"{display_path(taken)} exists; choose another name, or remove it")
     for path in places.values():

@@ -216,7 +216,10 @@ def test_every_command_is_there(name: str) -> None:
         (["data", "fecth"], "no command fecth; did you mean fetch?; sketchbench data --help"),
         (["data"], "Missing command; sketchbench data --help"),
         (["data", "fetch", "mnits"], "NAME: 'mnits' is not one of cifar10, lfw, mnist; did you mean mnist?"),
-        (["new", "sketc", "x"], "'sketc' is not one of sketch, recovery, compressor, dataset, model, partition, task"),
+        (
+            ["new", "sketc", "x"],
+            "'sketc' is not one of sketch, recovery, compressor, dataset, model, partition, attack",
+        ),
         (["advise", "--bytes", "x"], "--bytes: 'x' is not a valid float"),
         (["advise", "--bytes", "3"], "Missing option '--parameters'"),
         (["check", "--agianst", "x"], "did you mean --against?"),
