@@ -92,7 +92,7 @@ class Gathering:
         for path in sorted(folder.rglob("*")):
             if path.is_symlink() or not path.is_file():
                 continue
-            if path.suffix == ".parquet":
+            if path.name.endswith(".parquet"):  # the suffix of `.parquet`, of a run without settings, is empty
                 yield self._record(path)
             elif path.suffix == ".pt":
                 yield self._checkpoint(path)

@@ -19,12 +19,12 @@ from sketchbench.run import job, record
 from sketchbench.run.record import Record, write
 
 ROWS = [{"quantity": "loss", "trial": 0, "mean": 0.1}]
-OPTIONS = ["--scale", "paper", "--kernels", "numba", "--studies", "federated_cifar10,norms"]
+OPTIONS = ["--scale", "paper", "--kernels", "numba", "--studies", "federated_cifar10,norms,double_blind_client"]
 
 
 @functools.cache
 def planned() -> Plan:
-    return plan.expand("paper", "numba", studies="federated_cifar10,norms")
+    return plan.expand("paper", "numba", studies="federated_cifar10,norms,double_blind_client")
 
 
 @pytest.fixture
