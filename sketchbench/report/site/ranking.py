@@ -14,6 +14,7 @@ from sketchbench.report.table.reading import read_table
 STUDIES = ("frontier_leakage", "leakage_limits")
 LEAD = "own_lead"  # the quantity of each attack's mean lead
 SETTING = (Column.METHOD, Column.COMPRESSION, Column.CASE, Column.ROUND, Column.BATCH, Column.LOCAL_STEPS)
+TEXTS = ("attack", "knows")
 HEAD = ("attack", "knows, beside network, compressor and labels", "best in", "of settings", "mean lead there, dB")
 TEXT = """\
 A setting is a compressor, a budget of bytes, and what the attacker sees: messages of one client or their sum, one round
@@ -33,8 +34,10 @@ def pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]
         if len(ranked):
             links = ", ".join(f"[{study}]({table_address(study, scale.name)})" for study, _ in found)
             rows = [
-                row_of([escape(row.attack), escape(row.knows), row.best, row.settings, number(row.lead, 3)])
-                for row in ranked.itertuples()
+                row_of(
+                    [escape(row["attack"]), escape(row["knows"]), row["best"], row["settings"], number(row["lead"], 3)]
+                )
+                for row in ranked.to_dict("records")
             ]
             blocks += [f"## Scale {scale.name}", table_of(HEAD, rows), f"Tables: {links}."]
     if blocks:
