@@ -260,20 +260,25 @@ class _BlindObserver(_Observer):
             for name, weight in model.named_parameters()
             if name in self._hidden
         }
+        self._sketches: Weights = {}  # of the last broadcast that the client followed
         self._victims: Weights = {}  # the client's estimates of the victim's last steps
 
     def follow(self, twin: nn.Module, old: Broadcast, new: Broadcast, own: Weights) -> None:
-        before, after = (self._sketches(twin, message) for message in (old, new))
+        if not self._sketches:  # the first round
+            self._observe(twin, old)
         for name, weights in self._filters.items():
-            if not self._victims:  # the first round
-                weights.observe(old.weights[name], before[name])
-            weights.step(own[name].flatten(1), before[name])
-        self._victims = {
-            name: weights.observe(new.weights[name], after[name]).view_as(own[name]).to(own[name])
+            weights.step(own[name].flatten(1), self._sketches[name])
+        self._victims = {name: step.view_as(own[name]).to(own[name]) for name, step in self._observe(twin, new).items()}
+
+    def _observe(self, twin: nn.Module, message: Broadcast) -> Weights:
+        """Take in a broadcast; return the estimates of the victim's last steps."""
+        self._sketches = self._sketches_of(twin, message)
+        return {
+            name: weights.observe(message.weights[name], self._sketches[name])
             for name, weights in self._filters.items()
         }
 
-    def _sketches(self, twin: nn.Module, message: Broadcast) -> Weights:
+    def _sketches_of(self, twin: nn.Module, message: Broadcast) -> Weights:
         """The sketches S (d, s) of a broadcast, by the names of the weights."""
         kernels, sketches = self._training.kernels, {}
         for name, layer in sketched.layers(twin):
@@ -289,11 +294,8 @@ class _BlindObserver(_Observer):
         }
 
     def client(self, steps: Weights) -> ByAttacker:
-        return {
-            "client": flatten(steps, self._hidden),
-            REMEMBERING: flatten(steps, self._hidden),
-            "client, open parameters": flatten(steps, self._open),
-        }
+        hidden = flatten(steps, self._hidden)
+        return {"client": hidden, REMEMBERING: hidden, "client, open parameters": flatten(steps, self._open)}
 
     def estimates(
         self, twin: nn.Module, old: Broadcast, new: Broadcast, own: Weights

@@ -38,11 +38,11 @@ class WeightFilter:
         check_axes("sketched", sketched, len(self.mean), sketch.shape[1])
         S = sketch.double()
         seen = S.T @ self.covariance @ S + self._tiny * torch.eye(S.shape[1], dtype=S.dtype, device=S.device)
-        surprise = torch.linalg.solve(seen, (sketched.double() - self.mean @ S).T).T @ S.T  # (out, d)
+        weights = torch.linalg.solve(seen, S.T)
+        surprise = (sketched.double() - self.mean @ S) @ weights  # (out, d)
         move, self._move = self._move, None
         self.mean = self.mean + surprise @ self.covariance
-        gain = torch.linalg.solve(seen, S.T @ self.covariance)
-        self.covariance = self.covariance - self.covariance @ S @ gain
+        self.covariance = self.covariance - self.covariance @ S @ weights @ self.covariance
         return torch.zeros_like(self.mean) if move is None else move.own - 2 * surprise @ move.covariance
 
     def step(self, own: Tensor, sketch: Tensor) -> None:

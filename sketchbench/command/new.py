@@ -33,7 +33,7 @@ RUNS = {  # by kind: the task that measures something new at once, and its sizes
 @click.argument("name")
 @FOLDER
 def command(kind: str, name: str, folder: Path | None) -> None:
-    """Create a working template for a method, data set, model, partition or task.
+    """Create a working template for a method, data set, model, partition, attack or task.
 
     A template is a YAML file and a module in your own folder (default: `mine`); an attack is a module alone. A task is
     part of the project: its module, its settings, a study and a claim are four files of the checkout. NAME has
@@ -88,9 +88,8 @@ def write(kind: str, name: str, folder: Path) -> list[Path]:
         if name in sys.stdlib_module_names or importlib.machinery.PathFinder.find_spec(name, elsewhere) is not None:
             raise ValueError(f"name {name!r} is taken by an installed Python module; choose another")
         words["folder"] = display_path(folder)
-        places = {f"{kind}.yaml": folder / kind / f"{name}.yaml", f"{kind}.py": folder / f"{name}.py"}
-        if kind == ATTACK:  # a command takes the file itself
-            del places[f"{kind}.yaml"]
+        config = {} if kind == ATTACK else {f"{kind}.yaml": folder / kind / f"{name}.yaml"}  # no config names an attack
+        places = {**config, f"{kind}.py": folder / f"{name}.py"}
     if taken := next((path for path in places.values() if os.path.lexists(path)), None):
         raise ValueError(f"{display_path(taken)} exists; choose another name, or remove it")
     for path in places.values():

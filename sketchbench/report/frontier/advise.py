@@ -277,10 +277,15 @@ def _shown(row: Mapping[Any, Any]) -> dict[str, str]:
     return facts
 
 
+def attacked(rows: Any, lead: str) -> Any:
+    """Whether attacks, with their lead in the column `lead`, were on messages such as those of a row, or of each row of
+    a table: they were on messages without noise, and say nothing about messages with noise."""
+    return pd.notna(rows[lead]) & pd.isna(rows["epsilon"])
+
+
 def leak_of(row: Mapping[Any, Any], rounds: str, lead: str) -> str:
-    """The rounds until an image is visible, in words. Attacks were on messages without noise, so that they say nothing
-    about messages with noise."""
-    if pd.isna(row[lead]) or not pd.isna(row["epsilon"]):
+    """The rounds until an image is visible, in words."""
+    if not attacked(row, lead):
         return "not measured"
     return "not found" if pd.isna(row[rounds]) else f"{row[rounds]:,.0f}"
 
@@ -295,8 +300,8 @@ def to_json(question: Question, answer: Answer) -> dict[str, Any]:
     row = answer.choices.iloc[0].to_dict()
     names = [name for name in dict.fromkeys([*FACTS, *SHOWN.values(), "command"]) if name in row]
     about = ("data", "d", "case", "epsilon", "clients", "taking_part")
-    noisy = answer.choices["epsilon"].notna()  # attacks were on messages without noise
-    frame = answer.choices.assign(**{rounds: answer.choices[rounds].mask(noisy) for rounds, _ in LEAKS})
+    found = answer.choices
+    frame = found.assign(**{rounds: found[rounds].where(attacked(found, lead)) for rounds, lead in LEAKS})
     choices = [
         {**{name: _plain(one[name]) for name in names}, "client_bytes": _plain(one["client_memory"] * WORD * one["d"])}
         for one in frame.to_dict("records")

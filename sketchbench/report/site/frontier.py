@@ -18,6 +18,7 @@ from sketchbench.report.frontier.advise import (
     SIZES,
     TOY,
     WORD,
+    attacked,
     clients_of,
     described,
     fit,
@@ -170,7 +171,7 @@ def _choice(row: Mapping[Any, Any]) -> str:
         parts.append(f"{row['rounds_to_target']:.0f} rounds and {row['target_both']:,.0f} bytes to the target")
     elif not pd.isna(row["reached"]):
         parts.append("the median training does not reach the target")
-    if not pd.isna(row["leak_server"]):
+    if attacked(row, "leak_server"):
         parts.append(f"it {_leak(row)}")
     if not row["adds_up"]:
         parts.append("its messages do not add up, so that the server sees each message")

@@ -29,11 +29,11 @@ class Score(NamedTuple):
     trials: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Beside(StackedAttacks):
     """Our attacks, and `own`, which returns images (T, n, pixels) in [0, 1] for a target."""
 
-    own: Find = lambda target: target.classes.means[target.labels]
+    own: Find
 
     def run(self, target: Target) -> dict[Kind, Tensor]:
         """As of our attacks. Raises TypeError or ValueError for images of another shape."""

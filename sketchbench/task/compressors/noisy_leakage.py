@@ -13,7 +13,7 @@ from torch import Tensor
 
 from sketchbench.attack.compressed_message import Sight
 from sketchbench.attack.message_scene import Scene, draw_scene
-from sketchbench.attack.naming import Products, inner_products
+from sketchbench.attack.naming import Products, WeighedProducts, inner_products
 from sketchbench.attack.square_root import square_root
 from sketchbench.attack.stacked_inversion import StackedAttacks
 from sketchbench.attack.target import Target
@@ -139,6 +139,10 @@ class NoisyLeakage(Checked):
         return {}
 
     @functools.cached_property
+    def _kept(self) -> dict[tuple[int, float], WeighedProducts]:
+        return {}
+
+    @functools.cached_property
     def _data(self) -> Dataset:
         return self.dataset()
 
@@ -237,9 +241,15 @@ class NoisyLeakage(Checked):
             self._drawn[seed] = DrawnRelease(victims, times, normals, entries)
         return self._drawn[seed]
 
+    def _weighed(self, others: int, variance: float) -> WeighedProducts:
+        """`Products.weighed`, once for all that ask: without noise, each ε and each noise does."""
+        if (others, variance) not in self._kept:
+            self._kept[others, variance] = self._products.weighed(others, variance)
+        return self._kept[others, variance]
+
     def _named(self, release: Release, drawn: DrawnRelease, sd: float) -> Tensor:
         """The candidates (T, k) that the attack names, for noise of this standard deviation in each entry."""
-        weighed = self._products.weighed(0 if drawn.times is None else release.clients - 1, sd**2)
+        weighed = self._weighed(0 if drawn.times is None else release.clients - 1, sd**2)
         places = drawn.victims[:, :, None].expand(-1, -1, self.candidates)
         products = weighed.candidates.gather(1, places) + sd * (drawn.normals @ _root(weighed.noise))
         return weighed.nearest(products if drawn.times is None else products + drawn.times @ weighed.others)
