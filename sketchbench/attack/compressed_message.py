@@ -56,12 +56,12 @@ class WatchedRounds:
             projects or weights or images move. The first client is the victim; the last attacks if a client attacks.
         moving: whether the weights, or the images, differ from round to round.
 
-    Raises ValueError for moving weights or images if clients keep a memory.
+    Raises Unseen for moving weights or images if clients keep a memory.
     """
 
     def __init__(self, compressor: Compressor, at: At, updates: Callable[[At], Array], *, moving: bool = False) -> None:
         if moving and compressor.feedback == "client":
-            raise ValueError(
+            raise Unseen(
                 f"{type(compressor).__name__} keeps what clients have not sent; no attack on it is known at moving "
                 f"weights or images; choose a compressor without it, or the same weights and images in all rounds"
             )

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from sketchbench.attack.prior import ClassPriors
 from sketchbench.attack.square_root import square_root
 from sketchbench.attack.target import Target
 from sketchbench.base.parameters import Checked, Count, Positive
@@ -85,24 +86,20 @@ def match_messages(target: Target, attack: GaussNewton) -> Tensor:
     images of its class whose messages are nearest to the victim's. Each trial keeps the result of the least misfit."""
     known = target._replace(networks=[networks.double() for networks in target.networks])
     labels = target.labels
-    means, roots = target.classes.means[labels].double(), target.classes.roots[labels].double()
-
-    def images(z: Tensor) -> Tensor:
-        return means + (z[..., None, :] @ roots)[..., 0, :]
+    classes = ClassPriors(*(x.double() for x in target.classes))
+    images, means = classes.of(labels), classes.means[labels]
 
     def residuals(z: Tensor) -> Tensor:
         both = zip(known.sights, known.updates(images(z)), strict=True)
         return torch.cat([_apart(one.seen.double(), one.predicted(x), attack.size) for one, x in both], dim=1)
 
-    public, near = target.public.images.double(), []
-    for place in range(public.shape[1]):
-        z = torch.linalg.solve(roots, (public[:, [place]] - means)[..., None])[..., 0]
-        same = target.public.labels[:, [place]] == labels
-        near.append(torch.where(same[..., None], z, 0.0))  # another class: the mean image, once more
+    offsets = torch.linalg.solve(classes.roots[labels[:, 0]], target.public.images.double() - means, left=False)
+    same = target.public.labels == labels
+    near = offsets.where(same[..., None], 0.0)  # another class: the mean image, once more
     with torch.no_grad():
-        order = torch.stack([_square(residuals(z)) for z in near]).argsort(dim=0)
+        order = torch.stack([_square(residuals(z[:, None])) for z in near.unbind(1)]).argsort(dim=0)
     trials = torch.arange(len(labels))
-    starts = [torch.zeros_like(means), *(torch.stack(near)[places, trials] for places in order[: attack.starts - 1])]
+    starts = [torch.zeros_like(means), *(near[trials, places][:, None] for places in order[: attack.starts - 1])]
     fits = [attack.search(residuals, z) for z in starts]
     best = torch.stack([fit.misfit for fit in fits]).nan_to_num(nan=torch.inf).argmin(dim=0)
     return images(torch.stack([fit.z for fit in fits])[best, trials]).float().clamp(0, 1)

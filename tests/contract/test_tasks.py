@@ -211,4 +211,5 @@ def test_the_contract_covers_every_task_class() -> None:
         "probes",
         "worst_pair",
         "attackers_view",
+        "challenge",
     }

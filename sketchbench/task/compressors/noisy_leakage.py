@@ -57,6 +57,14 @@ class MessagePrivacy(Checked):
     noise: NonNegative  # added over calibrated noise: 1 for a sound mechanism
 
 
+@dataclass(frozen=True)
+class KnownImages(Checked):
+    """The images that the attacker knows."""
+
+    candidates: AtLeastTwo  # test images of the victim's class, of which the victim's is one
+    public: AtLeastTwo  # training images for each network, at most, whose gradients give the covariance
+
+
 class DrawnRelease(NamedTuple):
     """The draws of a release, for any noise."""
 
@@ -94,8 +102,7 @@ class NoisyLeakage(Checked):
     attacks: StackedAttacks  # for `inverted`
     releases: dict[str, Release]  # by name
     privacy: MessagePrivacy  # of messages
-    candidates: AtLeastTwo  # test images of the victim's class
-    public: AtLeastTwo  # images for each network, at most, from which the attacker learns the covariance of gradients
+    images: KnownImages
     allowed: Probability  # bound of `retained`
     networks: Count  # with random weights and candidates
     trials: AtLeastTwo  # all trials, in equal numbers for each network, each with its own victim and noise
@@ -127,8 +134,7 @@ class NoisyLeakage(Checked):
             self.model,
             self.releases,
             quiet,
-            self.candidates,
-            self.public,
+            self.images,
             self.networks,
             self.trials,
         )
@@ -162,20 +168,22 @@ class NoisyLeakage(Checked):
     @functools.cached_property
     def _images(self) -> Tensor:
         """The candidates of each network, (T, n, pixels)."""
-        random, test = seeds.generator(self._seed, data="candidates"), self._data.test
+        random, test, count = seeds.generator(self._seed, data="candidates"), self._data.test, self.images.candidates
         features = torch.tensor(self._data.features(test), dtype=torch.float32)
         chosen = []
         for (label,) in self._scene.labels.tolist():
             same = np.flatnonzero(test.labels == label)
-            if len(same) < self.candidates:
-                raise ValueError(f"candidates={self.candidates} must be <= {len(same)}, the images of class {label}")
-            chosen.append(random.choice(same, self.candidates, replace=False))
+            if len(same) < self.images.candidates:
+                raise ValueError(
+                    f"candidates={self.images.candidates} must be <= {len(same)}, the images of class {label}"
+                )
+            chosen.append(random.choice(same, self.images.candidates, replace=False))
         return features[np.stack(chosen)]
 
     @functools.cached_property
     def _gradients(self) -> Tensor:
         """The clipped gradients of all candidates, (T, n, d)."""
-        labels = self._scene.labels[:, :, None].expand(-1, self.candidates, -1)
+        labels = self._scene.labels[:, :, None].expand(-1, self.images.candidates, -1)
         return self._clipped(self._scene.networks.gradients(self._images[:, :, None], labels))
 
     @functools.cached_property
@@ -187,7 +195,7 @@ class NoisyLeakage(Checked):
         made = []
         for number, (candidates, pool) in enumerate(zip(self._gradients, pools, strict=True)):
             rest = np.setdiff1d(np.arange(len(labels)), pool)
-            further = random.choice(rest, min(self.public, len(rest)), replace=False)
+            further = random.choice(rest, min(self.images.public, len(rest)), replace=False)
             network, chosen = self._scene.networks.of(number), np.concatenate([pool, further])
             seen = torch.tensor(images[chosen], dtype=torch.float32)[None, :, None]
             gradients = self._clipped(network.gradients(seen, torch.tensor(labels[chosen])[None, :, None]))[0]
@@ -200,7 +208,7 @@ class NoisyLeakage(Checked):
     def _rows(self, compressor: Compressor, name: str, release: Release, epsilon: float) -> Iterator[Row]:
         sigma = calibrated_sigma(ACCOUNTANT, GaussianRelease(self.privacy.clip, 1.0), epsilon, self.privacy.delta)
         total = sigma * (release.clients**0.5 if release.placement == "local" else 1)
-        bound = reconstruction_bound(GaussianRelease(self.privacy.clip, total), 1 / self.candidates)
+        bound = reconstruction_bound(GaussianRelease(self.privacy.clip, total), 1 / self.images.candidates)
         at = At(self.kernels, seeds.key(self._seed, release=name, epsilon=repr(epsilon)), 0, self.networks)
         shared, added = self._shared, self.privacy.noise * total
         drawn = shared._draw(release, at.seed)
@@ -219,7 +227,7 @@ class NoisyLeakage(Checked):
         count, known = int(found.sum()), int(control.sum())
         log.info("%s, ε=%g: %d of %d found, bound %.3g", name, epsilon, count, self.trials, bound)
         yield Row("found", bound=bound, **columns, positive_control=known).counted(count, self.trials)
-        retained = (found.double().mean(dim=1) - 1 / self.candidates) / (1 - 1 / self.candidates)
+        retained = (found.double().mean(dim=1) - 1 / self.images.candidates) / (1 - 1 / self.images.candidates)
         yield Row("retained", bound=float(self.allowed), **columns).mean(retained.numpy())
         if entries is not None:
             seen = shared._gradients[torch.arange(self.networks), victims[:, 0]] + added * entries
@@ -229,12 +237,12 @@ class NoisyLeakage(Checked):
     def _draw(self, release: Release, seed: int) -> DrawnRelease:
         if seed not in self._drawn:
             random = seeds.generator(seed, data="trials")
-            victims = torch.tensor(random.integers(self.candidates, size=(self.networks, self._each)))
+            victims = torch.tensor(random.integers(self.images.candidates, size=(self.networks, self._each)))
             times, others = None, release.clients - 1
             if release.others == "unknown" and others:
                 drawn = random.multinomial(others, [1 / POOL] * POOL, size=victims.shape)
                 times = torch.tensor(drawn - others / POOL)
-            normals = torch.from_numpy(random.standard_normal((*victims.shape, self.candidates)))
+            normals = torch.from_numpy(random.standard_normal((*victims.shape, self.images.candidates)))
             size, entries = self._gradients[:, 0].shape, None
             if release.clients == 1:
                 entries = torch.tensor(random.standard_normal(size), dtype=torch.float32)
@@ -250,7 +258,7 @@ class NoisyLeakage(Checked):
     def _named(self, release: Release, drawn: DrawnRelease, sd: float) -> Tensor:
         """The candidates (T, k) that the attack names, for noise of this standard deviation in each entry."""
         weighed = self._weighed(0 if drawn.times is None else release.clients - 1, sd**2)
-        places = drawn.victims[:, :, None].expand(-1, -1, self.candidates)
+        places = drawn.victims[:, :, None].expand(-1, -1, self.images.candidates)
         products = weighed.candidates.gather(1, places) + sd * (drawn.normals @ _root(weighed.noise))
         return weighed.nearest(products if drawn.times is None else products + drawn.times @ weighed.others)
 

@@ -28,7 +28,7 @@ from sketchbench.task.compressors.leakage_limits import (
     drawn_places,
     memberships,
 )
-from sketchbench.task.compressors.noisy_leakage import MessagePrivacy, NoisyLeakage, Release
+from sketchbench.task.compressors.noisy_leakage import KnownImages, MessagePrivacy, NoisyLeakage, Release
 from sketchbench.task.inversion import double_blind_client
 from sketchbench.task.inversion.double_blind_client import DoubleBlindClient, Sketching, Variant
 
@@ -62,8 +62,7 @@ NOISY = NoisyLeakage(
     **SHARED,
     releases={"one": Release(), "sum": Release(clients=50, placement="distributed", others="unknown")},
     privacy=MessagePrivacy(epsilons=[8.0], delta=1e-5, clip=1.0, noise=1.0),
-    candidates=4,
-    public=60,
+    images=KnownImages(candidates=4, public=60),
     allowed=0.1,
     networks=2,
     trials=400,
