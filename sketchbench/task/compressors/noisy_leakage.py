@@ -173,11 +173,9 @@ class NoisyLeakage(Checked):
         chosen = []
         for (label,) in self._scene.labels.tolist():
             same = np.flatnonzero(test.labels == label)
-            if len(same) < self.images.candidates:
-                raise ValueError(
-                    f"candidates={self.images.candidates} must be <= {len(same)}, the images of class {label}"
-                )
-            chosen.append(random.choice(same, self.images.candidates, replace=False))
+            if len(same) < count:
+                raise ValueError(f"candidates={count} must be <= {len(same)}, the images of class {label}")
+            chosen.append(random.choice(same, count, replace=False))
         return features[np.stack(chosen)]
 
     @functools.cached_property
