@@ -11,11 +11,12 @@ LEADS = (0, 5, 10, 30, 100)  # dB
 ROUNDS = (1, 2, 4, 16, 64)
 CELL: list[str] = [Column.METHOD, Column.COMPRESSION]
 VIEWS = (("server", "one client's message"), ("sum", "the sum of all messages"))
-PLACES = {
-    "server": "one client's\nmessages",
-    "sum": "sums of ten\nclients' messages",
-    "eavesdropper": "one client's messages,\nwithout the key",
-}
+ATTACKERS = (  # quantity, place, words
+    ("visible", "server", "one client's\nmessages"),
+    ("visible_unlabelled", "server", "one client's messages,\nlabel unknown"),
+    ("visible", "sum", "sums of ten\nclients' messages"),
+    ("visible", "eavesdropper", "one client's messages,\nkey unknown"),
+)
 NEW, ONE = "a new key in each round", "one key for all rounds"
 KEYS = {"convergence": NEW, "convergence_fixed": ONE}
 LINES = {NEW: "-", ONE: "--"}
@@ -62,16 +63,16 @@ def _accuracies(axes: Axes, rows: pd.DataFrame, methods: list[style.MethodStyle]
 
 def plot_until_visible(tables: dict[str, pd.DataFrame]) -> Figure:
     """Plot the share of trials in which the image is visible over the rounds, from study frontier_leakage, a panel for
-    each place and budget. A line that ends below 1/2 is censored: the median image was not visible in the rounds
+    each attacker and budget. A line that ends below 1/2 is censored: the median image was not visible in the rounds
     tried."""
-    rows = style.select(tables["frontier_leakage"], quantity="visible")
+    rows = style.select(tables["frontier_leakage"], quantity=["visible", "visible_unlabelled"])
     rows = rows[rows[Column.COMPRESSION] > 1]
     methods = style.methods(rows, looks=style.COMPRESSOR_LOOKS)
     budgets = sorted(rows[Column.COMPRESSION].unique())
-    figure, grid = style.subplots(5.4, len(PLACES), max(1, len(budgets)), sharex=True, sharey=True, squeeze=False)
-    for (place, words), line in zip(PLACES.items(), grid, strict=True):
+    figure, grid = style.subplots(7.0, len(ATTACKERS), max(1, len(budgets)), sharex=True, sharey=True, squeeze=False)
+    for (quantity, place, words), line in zip(ATTACKERS, grid, strict=True):
         for budget, axes in zip(budgets, line, strict=True):
-            panel = style.select(rows, case=place, compression=budget)
+            panel = style.select(rows, quantity=quantity, case=place, compression=budget)
             for method in methods:
                 own = method.rows(panel).sort_values(Column.ROUND)
                 axes.plot(own[Column.ROUND], own[Column.COUNT] / own[Column.TRIALS], linewidth=0.7, **method.marks(3.5))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sketchbench.attack.compressed_message import PLACES, VICTIM, Place, Sight, WatchedRounds
 from sketchbench.attack.dense_networks import DenseNetworks
+from sketchbench.attack.labels import read_labels
 from sketchbench.attack.lens import Unseen
 from sketchbench.attack.message_property import MessageProperty, Observation, Updates
 from sketchbench.attack.message_scene import Scene, draw_networks, draw_scene, pixels
@@ -43,6 +44,7 @@ class Found(NamedTuple):
 
     images: NDArray[np.float64]  # the reconstructions, (trials, pixels)
     leads: dict[Kind, NDArray[np.float64]]  # of each attack in each judged trial
+    read_rightly: NDArray[np.bool_]  # whether the messages show the label of a single image, (trials,)
     columns: dict[str, Value]  # of all rows about them
 
     @property
@@ -96,6 +98,8 @@ class FrontierLeakage(Checked):
     - `hidden`: the number of trials in which the image has not been visible, with a lead of `judging.least`, after this
       or any smaller number of rounds; few if it is visible in the median trial; bound: 1/2.
     - `visible`: the number of trials in which it has been visible; few if it is not in the median trial; bound: 1/2.
+    - `visible_unlabelled`: the same for a server that reads the label from the messages, by `read_labels`. An image
+      whose label is read wrongly does not count as visible, so that the number is a lower bound.
     - `until`: the median of the rounds until the image is visible; `unfinished` if it is not within the most `rounds`.
     - `picture`: the images of the first trials, and the reconstructions by the server and from the sum; the value is
       the PSNR.
@@ -186,7 +190,8 @@ class FrontierLeakage(Checked):
         watched, rows = self._watch(scene, compressor), dict[Place, list[Row]]()
         for place in PLACES:
             if place == "eavesdropper" and not traits.keyed(compressor):  # it knows as much as the server
-                rows[place] = [row.replace(case=place) for row in rows["server"] if row["quantity"] != "picture"]
+                own = ("picture", "visible_unlabelled")  # of the server alone
+                rows[place] = [row.replace(case=place) for row in rows["server"] if row["quantity"] not in own]
             else:
                 try:
                     rows[place] = list(self._place_rows(compressor, watched, place, control))
@@ -196,7 +201,7 @@ class FrontierLeakage(Checked):
 
     def _place_rows(self, compressor: Compressor, watched: WatchedRounds, place: Place, control: int) -> Iterator[Row]:
         """The rows of one place, from the first round to the last."""
-        until = np.full(self.trials, np.inf)
+        until, unlabelled = np.full((2, self.trials), np.inf)
         found, seen, done = None, 0, False
         for number in self.rounds[place]:
             if not done:
@@ -205,7 +210,9 @@ class FrontierLeakage(Checked):
                 seen = len(sights)
             if not done:
                 found = self._attack(compressor, sights)
-                until = np.where(found.lead >= self.judging.least, np.minimum(until, number), until)
+                now = found.lead >= self.judging.least
+                until = np.where(now, np.minimum(until, number), until)
+                unlabelled = np.where(now & found.read_rightly, np.minimum(unlabelled, number), unlabelled)
                 done = bool(np.isfinite(until).all())
                 yield from self._rows(place, number, found, control)
                 log.info("%s, %d rounds: lead %.1f dB by %s", place, number, found.lead.mean(), found.columns["attack"])
@@ -213,6 +220,9 @@ class FrontierLeakage(Checked):
             visible = int((until <= number).sum())
             yield Row("hidden", bound=MEDIAN, **columns).counted(self.trials - visible, self.trials)
             yield Row("visible", bound=MEDIAN, **columns).counted(visible, self.trials)
+            if place == "server":
+                count = int((unlabelled <= number).sum())
+                yield Row("visible_unlabelled", **columns).counted(count, self.trials)
         median = float(np.sort(until)[(self.trials - 1) // 2])
         row, most = Row("until", case=place), self.rounds[place][-1]
         reason = f"not visible in the median trial after {most} rounds"
@@ -272,6 +282,9 @@ class FrontierLeakage(Checked):
         target, truth = self._target(scene, compressor, sights), scene.images[:, sights[0].clients]
         several = self.attacks.run(target)
         failed = target.failed(several.values(), truth)[self._judged]
+        read = np.zeros(self.trials, dtype=bool)
+        if target.labels.shape[1] == 1:
+            read = (read_labels(target) == target.labels)[self._judged, VICTIM].numpy()
         images = {kind: pixels(one[:, VICTIM]) for kind, one in several.items()}
 
         def merit(kind: Kind) -> float:
@@ -288,7 +301,7 @@ class FrontierLeakage(Checked):
             "optimiser_failed": int(failed.sum()),
         }
         leads = {kind: self._leads(one[self._judged]) for kind, one in images.items()}
-        return Found(found, leads, columns)
+        return Found(found, leads, read, columns)
 
     def _control(self, scene: Scene) -> int:
         """Count the judged trials in which the uncompressed attack's lead exceeds `judging.control`."""

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from sketchbench.attack.compressed_message import VICTIM, WatchedRounds
 from sketchbench.attack.dense_networks import DenseNetworks, DrawnBatch, LocalSteps
+from sketchbench.attack.labels import read_labels
 from sketchbench.attack.lens import Unseen
 from sketchbench.attack.message_scene import Scene, draw_further, draw_scene
 from sketchbench.attack.stacked_inversion import CLASS_MEAN, KNOWS, Kind, StackedAttacks
@@ -305,14 +306,3 @@ def assigned(found: Tensor, images: Tensor, labels: Tensor) -> Tensor:
     errors[labels[:, None] != labels[None]] = torch.inf
     order = linear_sum_assignment(errors.numpy())[1]
     return found[torch.from_numpy(order)]
-
-
-def read_labels(target: Target) -> Tensor:
-    """The class of the single image in each trial, (T, 1), whose mean image fits the messages best."""
-    means = target.classes.means
-    trials = len(target.labels)
-    misfits = []
-    for label, mean in enumerate(means):
-        guessed = target._replace(labels=torch.full((trials, 1), label))
-        misfits.append(guessed.misfit(mean.expand(trials, 1, len(mean))))
-    return torch.stack(misfits).argmin(dim=0)[:, None]

@@ -28,6 +28,7 @@ from sketchbench.learning.model.networks import mlp
 from sketchbench.measure.image import likeness
 from sketchbench.measure.row import Row
 from sketchbench.report.claim.criteria import CRITERIA, CriterionSettings
+from sketchbench.task.compressors import frontier_leakage
 from sketchbench.task.compressors.frontier_leakage import FrontierLeakage, LeakageJudging
 
 SMALL = FrontierLeakage(
@@ -149,7 +150,7 @@ def test_what_is_judged_chooses_no_attack(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_until_is_the_median_of_the_first_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An attack that finds each image in one of the rounds 1, 2 and 4, and not again."""
+    """An attack that finds each image in one of the rounds 1, 2 and 4, and not again. One label is read wrongly."""
     task = dataclasses.replace(SMALL, trials=5, rounds={**SMALL.rounds, "server": [1, 2, 4, 8]})
     truth, first = task._scene.images[:, :1], torch.tensor([1, 1, 4, 2, 2, 1, 4])  # two of them choose
 
@@ -158,8 +159,11 @@ def test_until_is_the_median_of_the_first_rounds(monkeypatch: pytest.MonkeyPatch
         return {"closed form": found.expand(-1, target.labels.shape[1], -1)}
 
     monkeypatch.setattr(StackedAttacks, "run", run)
+    wrong = (torch.arange(7) == 3).long()[:, None]
+    monkeypatch.setattr(frontier_leakage, "read_labels", lambda target: (target.labels + wrong) % 10)
     found = select(task.run(), case="server")
     assert [row["count"] for row in select(found, quantity="visible")] == [1, 3, 5, 5]
+    assert [row["count"] for row in select(found, quantity="visible_unlabelled")] == [1, 2, 4, 4]
     assert select(found, quantity="until")[0]["value"] == 2
     assert [row["round"] for row in select(found, quantity="lead")] == [1, 2, 4]  # all were visible then
     (until,) = select(task.run(), case="another client", quantity="until")
