@@ -12,12 +12,13 @@ import yaml
 from whole_plan import whole_plan
 
 from sketchbench.base.errors import ConfigError
-from sketchbench.base.project import CONF
+from sketchbench.base.project import CONF, PROJECT
 from sketchbench.measure.column import CONTROLS
 from sketchbench.plan import making as planning
 from sketchbench.plan.batch import LEAST
 from sketchbench.plan.plan import SHORT, Plan
 from sketchbench.run.config import composition
+from sketchbench.run.config import study as study_files
 from sketchbench.run.config.chapters import named
 from sketchbench.run.config.composition import user_folder
 from sketchbench.run.config.schema import SchemaError
@@ -337,6 +338,24 @@ def test_a_long_study_is_run_where_it_is_named_or_on_a_gpu(conf: Path, monkeypat
     assert json.loads(plan.facts)["takes"] == {"one": takes}
     monkeypatch.setattr("sketchbench.kernels.resolve", lambda name: "cupy")
     assert list(planning.expand("quick", "cupy", conf=conf).runs) == ["one", "other"]
+
+
+def test_chapters_are_folders_of_studies() -> None:
+    """`make results` and `make frontier` leave no chapter out, and share none but contracts."""
+    papers = re.search(r"^PAPERS := (.+)$", (PROJECT / "Makefile").read_text(), re.MULTILINE)
+    assert papers
+
+    def studies(chapters: str) -> set[str]:
+        return {unit.study for unit in planning.expand("smoke", "numpy", chapters=chapters).units}
+
+    one, rest = studies("compressors"), studies(papers[1])
+    assert one | rest == studies("all")
+    assert all(study_files.read(CONF, name, "smoke").always for name in one & rest)
+    assert "frontier" in one - rest
+    with pytest.raises(ValueError, match="chapter=frontier is unknown; choose one of compressors, convergence"):
+        planning.expand("smoke", "numpy", chapters="frontier")
+    with pytest.raises(ConfigError, match="studies=tails and chapters=sketches both choose; give one of them"):
+        planning.expand("smoke", "numpy", studies="tails", chapters="sketches")
 
 
 def test_what_a_study_without_a_table_would_take(conf: Path) -> None:

@@ -18,6 +18,7 @@ def settings(function: Any) -> Any:
         click.option("--kernels", help="Backend: auto, numpy, numba or cupy (default: auto)."),
         click.option("--seed", type=int, help="Root of all randomness (default: 0)."),
         click.option("--studies", help="Studies, separated by commas (default: all)."),
+        click.option("--chapters", help="Directories of conf/study, separated by commas (default: all)."),
         FOLDER,
         click.option("--only", help="mine: run only the studies for your methods, with a few reference methods."),
     ]

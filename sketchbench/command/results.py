@@ -25,7 +25,8 @@ NEEDED = ("workflow/Snakefile", "workflow/run")
 @click.option("--differences", type=OneOf(["fail", "list"]), help="list: only list differing verdicts (default: fail).")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[SNAKEMAKE'S OPTION]...")
 def command(arguments: Sequence[str], **options: Any) -> None:
-    """Run the studies, and write verdicts, tables and figures to reports/. `make results` does the same.
+    """Run the studies, and write verdicts, tables and figures to reports/. `make results` does so for the papers'
+    claims, `make frontier` for the comparison of compressors.
 
     Unchanged runs are kept, and interrupted runs resume. Exits non-zero if a run fails, a verdict differs from the
     published one, or a method breaks its contract. All other options, such as --cores, are Snakemake's.

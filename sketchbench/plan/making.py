@@ -68,6 +68,7 @@ def from_settings(settings: Mapping[str, Any], main: bool = True) -> Plan:
         settings["seed"],
         settings["studies"],
         user,
+        chapters=settings["chapters"],
         tables=_find_tables if main else _planned_tables,
         together=settings["together"][settings["scale"]],
         beside=settings["beside"] if settings["only"] else None,
@@ -91,6 +92,7 @@ def expand(
     studies: str = "all",
     user: Path | None = None,
     *,
+    chapters: str = "all",
     conf: Path = CONF,
     together: int | Literal["all", "short"] = 1,
     beside: Methods | None = None,
@@ -104,6 +106,7 @@ def expand(
         kernels_name: the backend; `auto` becomes `cupy` if this machine has a GPU.
         seed: the root of all randomness, >= 0.
         studies: `all`, or names separated by commas.
+        chapters: `all`, or folders of conf/study, separated by commas, if `studies` is `all`.
         user: the user's folder, of `user_folder`, with YAML files of methods and perhaps modules.
         together: the largest number of runs in a process, for a study without its own number; `all`: all studies share
             a few processes; `short`: short studies share processes, and others have up to `RUNS` runs in a process.
@@ -123,8 +126,13 @@ def expand(
     plan.sharing, plan.reuse_trials_only = together if isinstance(together, str) else "", reuse_trials_only
     gpu = plan.kernels == "cupy"
     read = {name: study.read(conf, name, scale, gpu=gpu) for name in names}
+    if ALL not in (studies, chapters):
+        raise ConfigError(f"studies={studies} and chapters={chapters} both choose; give one of them")
     if studies == ALL:
-        chosen = [one for one in read.values() if gpu or not one.long]
+        of = study.chapter_of_each(conf)
+        known = sorted(set(of.values()))
+        taken = known if chapters == ALL else [choose("chapter", one.strip(), known) for one in chapters.split(",")]
+        chosen = [one for one in read.values() if of[one.name] in taken and (gpu or not one.long)]
     else:
         chosen = [read[choose("study", name.strip(), names)] for name in studies.split(",")]
     others = [one for one in read.values() if one not in chosen]

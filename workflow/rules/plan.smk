@@ -154,7 +154,7 @@ if workflow.is_main_process:
                 claims=JUDGED_BY,
                 marks=Path(SEALED, "first"),
             )
-        if config["studies"] != "all":
+        if not config["studies"] == config["chapters"] == "all":
             REJECTED += standing.check_others(
                 Path(REPORTS), PLAN.scale, PLAN.runs, PLAN.standing
             )
