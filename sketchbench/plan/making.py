@@ -20,6 +20,7 @@ from sketchbench.plan.plan import RUNS, Plan, Skipped, standing_file
 from sketchbench.plan.selection import ALL, Methods, Places, places_of, selection_of, unjudged
 from sketchbench.report import standing
 from sketchbench.report.standing import RunTable
+from sketchbench.run.config import chapters as chapters_of
 from sketchbench.run.config import study
 from sketchbench.run.config.composition import Composer, user_folder
 from sketchbench.run.config.schema import SCALES, load, validate
@@ -129,7 +130,7 @@ def expand(
     if ALL not in (studies, chapters):
         raise ConfigError(f"studies={studies} and chapters={chapters} both choose; give one of them")
     if studies == ALL:
-        of = study.chapter_of_each(conf)
+        of = {name: path.parent.name for name, path in chapters_of.named(conf, "study").items()}
         known = sorted(set(of.values()))
         taken = known if chapters == ALL else [choose("chapter", one.strip(), known) for one in chapters.split(",")]
         chosen = [one for one in read.values() if of[one.name] in taken and (gpu or not one.long)]

@@ -109,11 +109,6 @@ def names(conf: Path) -> list[str]:
     return list(chapters.named(conf, "study"))
 
 
-def chapter_of_each(conf: Path) -> dict[str, str]:
-    """The chapter of each study: the name of its folder."""
-    return {name: path.parent.name for name, path in chapters.named(conf, "study").items()}
-
-
 def read(conf: Path, name: str, scale: str, *, gpu: bool = False) -> Study:
     """Read a study at a scale, merged with the study that it is `like`, and, with `gpu`, with its settings for a GPU.
     Raises SchemaError or ConfigError, in one line that names the file, for invalid content."""
