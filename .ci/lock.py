@@ -40,6 +40,7 @@ EXTRAS = {  # by lock: the extras of which it has what requirements.lock lacks
     FLOWER: ("flower",),
     "requirements-site.lock": ("site", "test-site"),
     "requirements-slurm.lock": ("slurm",),
+    "requirements-storage.lock": ("test-storage",),
 }
 ALONE = {  # by lock: packages that it has without what they need
     "requirements-bench.lock": ("srrcomp",),  # whose build needs torch
