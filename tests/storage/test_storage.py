@@ -175,7 +175,6 @@ def test_a_lost_job_is_done_again_and_nothing_else(alone: Alone) -> None:
 
 def test_checkpoints_go_home_and_to_the_next_job(alone: Alone) -> None:
     alone.project.path.joinpath("conf", "study", "long.yaml").write_text(LONG)
-    alone.project.path.joinpath("conf", "study", "tiny.yaml").unlink()
     told = alone.run("minutes=1.0e-9")  # each job makes a round
     assert "2 runs reached their time limit; rerun the same command to resume" in told
     before = rounds(alone.project)
