@@ -8,7 +8,8 @@ KEPT := reports/paper/records
 export PATH := $(if $(filter /%,$(VENV)),,$(CURDIR)/)$(BIN):$(PATH)
 
 .DELETE_ON_ERROR:
-.PHONY: results frontier paper keep report site test-site check test tests fuzz test-cuda test-flower test-slurm browser carry \
+.PHONY: results frontier paper keep report site test-site check test tests fuzz test-cuda test-flower test-slurm test-storage \
+	browser carry \
 	scenarios mutants lint style types layers workflow bench resolve lock clean help
 
 help: ## list the targets
@@ -150,6 +151,13 @@ $(VENV)/slurm: $(VENV)/ready requirements-slurm.lock
 
 test-slurm: $(VENV)/slurm ## runs on a SLURM cluster of one node, which it starts; needs root, slurm-wlm and munge
 	PYTHONPATH="$$PWD/$(VENV)/slurm" python -m pytest -p no:xdist -m slurm tests/slurm $(ARGS)
+
+# So have the storage and the clouds' executors, which need an older python-dateutil as well.
+$(VENV)/storage: $(VENV)/ready requirements-storage.lock
+	$(LOCKED) --upgrade --target $@ --requirement requirements-storage.lock
+
+test-storage: $(VENV)/storage ## jobs in folders of their own, and an S3 server of this machine that carries their files
+	PYTHONPATH="$$PWD/$(VENV)/storage" python -m pytest -p no:xdist -m storage tests/storage $(ARGS)
 
 scenarios: $(VENV)/ready ## kills, limits, clocks, edits during a run: a quarter of an hour on a quiet machine
 	python -m pytest -p no:xdist tests/workflow/scenarios.py $(ARGS)

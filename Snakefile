@@ -2,10 +2,12 @@
 include: "workflow/Snakefile"
 
 
-# Snakemake takes the default target from no file that is included.
-rule everything:
-    default_target: True
-    input:
-        rules.all.input,
-    message:
-        "all results are there"
+if PLANNING:
+
+    # Snakemake takes the default target from no file that is included.
+    rule everything:
+        default_target: True
+        input:
+            local(rules.all.input),
+        message:
+            "all results are there"

@@ -28,9 +28,9 @@ EVERYWHERE = {  # the parts of the marker that pyproject.toml has for all of the
     "sys_platform == 'linux'",
 }
 BASE, TORCH = "requirements.lock", "requirements-torch.lock"
-# Flower needs other versions of a few packages, and tests compile with a newer NVRTC than torch's. All other locks can
-# be installed together.
-FLOWER, NVRTC = APART = ("requirements-flower.lock", "requirements-nvrtc.lock")
+# Flower and clients of clouds need other versions of a few packages, and tests compile with a newer NVRTC than torch's.
+# All other locks can be installed together.
+FLOWER, NVRTC, STORAGE = APART = ("requirements-flower.lock", "requirements-nvrtc.lock", "requirements-storage.lock")
 OF_TORCH = re.compile(r"(cuda|nvidia)-|(torch|triton)==")  # torch, and what a build of it for the CPU has no use for
 EXTRAS = {  # by lock: the extras of which it has what requirements.lock lacks
     BASE: ("test",),
@@ -40,6 +40,7 @@ EXTRAS = {  # by lock: the extras of which it has what requirements.lock lacks
     FLOWER: ("flower",),
     "requirements-site.lock": ("site", "test-site"),
     "requirements-slurm.lock": ("slurm",),
+    STORAGE: ("test-storage",),
 }
 ALONE = {  # by lock: packages that it has without what they need
     "requirements-bench.lock": ("srrcomp",),  # whose build needs torch

@@ -18,6 +18,7 @@ import click
 from sketchbench.base.course import outcome_config
 from sketchbench.base.files import FileError, check_writable, clear, set_aside, write_bytes
 from sketchbench.command.plan import plan_of, settings
+from sketchbench.plan.parcel import unpack
 from sketchbench.plan.plan import Plan
 from sketchbench.run import record
 
@@ -104,7 +105,7 @@ class Gathering:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name).resolve()
             try:
-                _unpack(archive, folder)
+                unpack(archive, folder)
             except (tarfile.TarError, OSError) as error:
                 yield GatherOutcome(archive, "damaged", " ".join(str(error).split()))
                 return
@@ -164,17 +165,3 @@ class Gathering:
                 set_aside(place)
             write_bytes(place, content)
         return GatherOutcome(path, "taken", f"as {place}")
-
-
-def _unpack(archive: Path, folder: Path) -> None:
-    """Write an archive's plain files into a resolved folder. Links and devices are left out. Raises TarError for a file
-    that would be outside. (`extractall` has no filter before Python 3.11.4, which Debian 12 lacks.)"""
-    with tarfile.open(archive) as tar:
-        for member in tar:
-            content = tar.extractfile(member) if member.isreg() else None
-            if content is None:
-                continue
-            path = (folder / member.name).resolve()
-            if not path.is_relative_to(folder):
-                raise tarfile.TarError(f"{member.name!r} would be outside")
-            write_bytes(path, content.read())

@@ -4,6 +4,7 @@ Each step imports its modules when called, since a step starts once a file.
 """
 
 import logging
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -75,13 +76,80 @@ def do_job(receipt: Path, folder: Path | None) -> None:
     for line in done.unfinished.values():
         log.info("unfinished: %s", line)
     if done.failed:
-        sys.exit("\n".join(f"sketchbench: error: {line}" for line in done.failed))
+        sys.exit(_errors(done.failed))
     if done.unfinished:
         print(
             f"{len(done.unfinished)} of {len(batch)} runs are unfinished; rerun the same command to resume", flush=True
         )
     signatures = {entry["record"]: entry["signature"] for entry in batch}
     write_text(receipt, receipt_text(signatures, done.unfinished))
+
+
+def _errors(lines: Sequence[str]) -> str:
+    return "\n".join(f"sketchbench: error: {line}" for line in lines)
+
+
+@command.command("send")
+@click.argument("parcel", type=FILE)
+@click.option("--folder", type=FILE, help="A user's folder with modules.")
+def send_parcel(parcel: Path, folder: Path | None) -> None:
+    """Pack what the job of a batch needs, whose description is on standard input."""
+    from sketchbench.base.project import PROJECT, code_commit
+    from sketchbench.plan.parcel import send
+
+    commit = code_commit(PROJECT)
+    send(read_json_stdin("the batch"), parcel, folder, commit and commit.name)
+
+
+@command.command("data")
+@click.argument("name")
+@click.argument("parcel", type=FILE)
+def send_data(name: str, parcel: Path) -> None:
+    """Pack a data set, whose name has its checksum."""
+    from sketchbench.plan.parcel import pack_data
+
+    pack_data(name, parcel)
+
+
+@command.command("work")
+@click.argument("parcels", type=FILE, nargs=-1, required=True)
+@click.option("--outcome", required=True, type=FILE, help="The parcel to write.")
+@click.option("--log", "log_file", type=FILE, help="The log to send home.")
+def work_on_parcel(parcels: Sequence[Path], outcome: Path, log_file: Path | None) -> None:
+    """Do the runs of a parcel in the current folder, which is the job's own, and pack what they made.
+
+    Other parcels are data sets. A run that failed fails the job only if there is nothing else to take home."""
+    from sketchbench.learning.dataset.dataset import VARIABLE
+    from sketchbench.plan import parcel
+    from sketchbench.run.job import COMMIT, run_batch, start_logging
+
+    start_logging()
+    parcel.unpack(parcels[0], Path())
+    os.environ[VARIABLE] = str(Path("data").absolute())
+    for data in parcels[1:]:
+        parcel.unpack(data, Path("data"))
+    if Path(parcel.COMMIT).is_file():
+        os.environ[COMMIT] = Path(parcel.COMMIT).read_text(encoding="utf-8")
+    folder = Path(parcel.FOLDER).absolute() if Path(parcel.FOLDER).is_dir() else None
+    if folder:
+        sys.path.insert(0, str(folder))
+    batch = parse_json(Path(parcel.BATCH).read_text(encoding="utf-8"), parcel.BATCH)
+    before, done = parcel.state(batch), run_batch(batch, folder)
+    if done.failed and parcel.state(batch) == before:
+        sys.exit(_errors(done.failed))
+    parcel.pack_outcome(batch, done, outcome, log_file)
+
+
+@command.command("take")
+@click.argument("parcel", type=FILE)
+@click.option("--receipt", required=True, type=FILE, help="The file to write when all records exist.")
+@click.option("--log", "log_file", type=FILE, help="Where the job's log belongs.")
+def take_parcel(parcel: Path, receipt: Path, log_file: Path | None) -> None:
+    """Put what a job has made where it belongs; the description of its batch is on standard input."""
+    from sketchbench.plan.parcel import take
+
+    if failed := take(parcel, read_json_stdin("the batch"), receipt, log_file):
+        sys.exit(_errors(failed))
 
 
 @command.command("table")

@@ -106,9 +106,14 @@ class Batch:
         return ", ".join(names) if len(names) < 3 else f"{names[0]} … {names[-1]} ({len(names)} runs)"
 
     @property
+    def place(self) -> str:
+        """The path of the receipt without its ending."""
+        return str(Path(self.receipt).with_suffix(""))
+
+    @property
     def description(self) -> str:
         """The path of the file, beside the receipt, that describes the runs to the job."""
-        return str(Path(self.receipt).with_suffix(".json"))
+        return f"{self.place}.json"
 
     @property
     def payload(self) -> str:

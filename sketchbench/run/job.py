@@ -4,6 +4,7 @@ import contextlib
 import functools
 import json
 import logging
+import os
 import platform
 import resource
 import shutil
@@ -25,6 +26,7 @@ from sketchbench.run.execution import execute, with_task
 from sketchbench.run.signature import code_of, signature
 
 log = logging.getLogger(__name__)
+COMMIT = "SKETCHBENCH_COMMIT"
 
 # What a task may raise; anything else is an error of the user's own code, or a defect of ours.
 EXPECTED = (ValueError, TypeError, RuntimeError, ArithmeticError, OSError)
@@ -164,9 +166,10 @@ def _peak_mebibytes() -> int:
 
 @functools.cache
 def _commit() -> str | None:
-    """The commit of the code. Asked once: what a process runs is what it has loaded."""
+    """The commit of the code. Asked once: what a process runs is what it has loaded. Code that came without its
+    checkout says its commit by a variable."""
     commit = code_commit(PROJECT)
-    return commit and commit.name
+    return commit.name if commit else os.environ.get(COMMIT)
 
 
 def start_logging() -> None:
@@ -181,7 +184,7 @@ def run_batch(batch: list[dict[str, Any]], folder: Path | None = None) -> Outcom
     start, worked = time.monotonic(), False
     for entry in batch:
         path = Path(entry["record"])
-        if _is_there(path, entry):
+        if is_there(path, entry):
             continue
         config = _with_time_left(entry["config"], time.monotonic() - start)
         if worked and config is None:
@@ -212,6 +215,11 @@ def _do(entry: dict[str, Any], path: Path, folder: Path | None) -> None:
             join(config, path, entry["trials"], folder)
         else:
             run(config, path.absolute(), folder)
+    forget_checkpoints(config)
+
+
+def forget_checkpoints(config: dict[str, Any]) -> None:
+    """Remove the checkpoints of a finished run."""
     if checkpoints := config["task"].get("checkpoints"):
         own = f"trial{config['trial']}" if "trial" in config else ""  # others may need what it shares with them
         shutil.rmtree(Path(checkpoints, own), ignore_errors=True)
@@ -226,7 +234,7 @@ def _with_time_left(config: dict[str, Any], seconds: float) -> dict[str, Any] | 
     return with_time_limit(config, left, config["task"]["checkpoints"]) if left > 0 else None
 
 
-def _is_there(path: Path, entry: dict[str, Any]) -> bool:
+def is_there(path: Path, entry: dict[str, Any]) -> bool:
     """Whether there is a whole record with the signature of an entry; of a run of trials, with all of them."""
     try:
         stored = record.read(path, entry["signature"])

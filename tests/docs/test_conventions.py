@@ -44,10 +44,14 @@ def test_citation_is_of_the_format_and_of_this_version() -> None:
 def test_the_container_has_the_pinned_versions() -> None:
     """It leaves installing to the Makefile, which takes the locks with their hashes, and names no index."""
     container = text("Containerfile")
-    (image,) = re.findall(r"^FROM python:(\d+\.\d+)[\d.]*-slim-\w+@sha256:[0-9a-f]{64}$", container, re.MULTILINE)
+    (image,) = re.findall(
+        r"^FROM python:(\d+\.\d+)[\d.]*-slim-\w+@sha256:[0-9a-f]{64} AS base$", container, re.MULTILINE
+    )
     assert image == re.search(r"\d+\.\d+", PROJECT["requires-python"])[0]
     assert container.index("\nUSER sketchbench\n") < container.index("\nCOPY --chown=sketchbench ")
     assert "RUN make .venv/ready\n" in container
+    assert "RUN make .venv/storage && " in container
+    assert container.endswith("\nFROM whole\n")  # the target of a build that names none
     assert "ARG PIP_EXTRA_INDEX_URL" in container
     assert not re.search(r"://|--(extra-)?index|pip install", container)
     editor = json.loads(text(".devcontainer/devcontainer.json"))

@@ -13,26 +13,32 @@ if workflow.is_main_process:
 
 rule check:
     input:
-        verdicts=rules.claims.output.csv,
+        verdicts=local(rules.claims.output.csv),
         others=[
-            rules.claims.output,
-            rules.printed.output if PRINTED else [],
-            rules.frontier.output if FRONTIER else [],
-            rules.first.output if PLAN.first else [],
-            expand(
-                [f"{TABLE}.csv", f"{SEALED}/tables/{{study}}"],
-                study=PLAN.runs,
+            local(rules.claims.output),
+            local(rules.printed.output) if PRINTED else [],
+            local(rules.frontier.output) if FRONTIER else [],
+            local(rules.first.output) if PLAN.first else [],
+            local(
+                expand(
+                    [f"{TABLE}.csv", f"{SEALED}/tables/{{study}}"],
+                    study=PLAN.runs,
+                )
             ),
-            PLAN.all_receipts,  # by name, so that one that is gone is made again
-            expand(
-                [f"{FIGURE}.svg", f"{FIGURE}.png", f"{SEALED}/figures/{{figure}}"],
-                figure=FIGURES,
+            local(
+                PLAN.all_receipts
+            ),  # by name, so that one that is gone is made again
+            local(
+                expand(
+                    [f"{FIGURE}.svg", f"{FIGURE}.png", f"{SEALED}/figures/{{figure}}"],
+                    figure=FIGURES,
+                )
             ),
         ],
     output:
-        touch(f"{RESULTS}/checked"),
+        local(touch(f"{RESULTS}/checked")),
     log:
-        f"{LOGS}/check.log",
+        local(f"{LOGS}/check.log"),
     retries: 0
     localrule: True
     conda:

@@ -1,22 +1,25 @@
 # Verdicts on all claims, from all tables: those that are made, and those of other studies that are there.
 rule claims:
     input:
-        tables=expand(f"{TABLE}.csv", study=PLAN.tables),
-        claims=CLAIMS,
-        errata=ERRATA,
-        rate=RATE,
+        tables=local(expand(f"{TABLE}.csv", study=PLAN.tables)),
+        claims=local(CLAIMS),
+        errata=local(ERRATA),
+        rate=local(RATE),
     output:
-        csv=report(
-            f"{REPORTS}/claims.csv",
-            category="Claims",
-            caption="../captions/claims.rst",
+        csv=local(
+            report(
+                f"{REPORTS}/claims.csv",
+                category="Claims",
+                caption="../captions/claims.rst",
+            )
         ),
-        page=f"{REPORTS}/claims.md",
-        sealed=touch(f"{SEALED}/claims"),
+        page=local(f"{REPORTS}/claims.md"),
+        sealed=local(touch(f"{SEALED}/claims")),
     log:
-        f"{LOGS}/claims.log",
+        local(f"{LOGS}/claims.log"),
     group:
         lambda wildcards: grouped(cluster.LAST)
+    localrule: AWAY
     conda:
         "../../environment.yml"
     threads: 1

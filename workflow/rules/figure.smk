@@ -1,24 +1,27 @@
 # One picture per rule instance, drawn from finished tables.
 rule figure:
     input:
-        tables=lambda wildcards: expand(
-            f"{TABLE}.csv", study=CATALOGUE[wildcards.figure].studies
+        tables=lambda wildcards: local(
+            expand(f"{TABLE}.csv", study=CATALOGUE[wildcards.figure].studies)
         ),
     output:
-        svg=report(
-            f"{FIGURE}.svg",
-            category="Figures",
-            caption="../captions/figure.rst",
-            labels={"figure": "{figure}"},
+        svg=local(
+            report(
+                f"{FIGURE}.svg",
+                category="Figures",
+                caption="../captions/figure.rst",
+                labels={"figure": "{figure}"},
+            )
         ),
-        png=f"{FIGURE}.png",
-        sealed=touch(f"{SEALED}/figures/{{figure}}"),
+        png=local(f"{FIGURE}.png"),
+        sealed=local(touch(f"{SEALED}/figures/{{figure}}")),
     log:
-        f"{LOGS}/figure/{{figure}}.log",
+        local(f"{LOGS}/figure/{{figure}}.log"),
     wildcard_constraints:
         figure="[a-z0-9_]+",
     group:
         lambda wildcards: grouped(cluster.LAST)
+    localrule: AWAY
     conda:
         "../../environment.yml"
     threads: 1

@@ -1,13 +1,14 @@
 # All figures in two processes: what takes long is starting Python.
 rule figures:
     input:
-        expand(f"{TABLE}.csv", study=PLAN.tables),
+        local(expand(f"{TABLE}.csv", study=PLAN.tables)),
     output:
         drawings(FIGURES[::2]),
     log:
-        f"{LOGS}/figures.log",
+        local(f"{LOGS}/figures.log"),
     group:
         lambda wildcards: grouped(cluster.LAST)
+    localrule: AWAY
     conda:
         "../../environment.yml"
     threads: 1
@@ -31,7 +32,7 @@ use rule figures as other_figures with:
     output:
         drawings(FIGURES[1::2]),
     log:
-        f"{LOGS}/other_figures.log",
+        local(f"{LOGS}/other_figures.log"),
     params:
         names=FIGURES[1::2],
         tables=lambda wildcards, input: Path(input[0]).parent,

@@ -1,16 +1,17 @@
 # Verdicts on the claims of the shortest studies, while all others go on.
 rule first:
     input:
-        PLAN.first_batch.receipt,
+        local(PLAN.first_batch.receipt),
     output:
-        csv=f"{RESULTS}/first/claims.csv",
-        page=f"{RESULTS}/first/claims.md",
-        sealed=touch(f"{SEALED}/first/claims"),
+        csv=local(f"{RESULTS}/first/claims.csv"),
+        page=local(f"{RESULTS}/first/claims.md"),
+        sealed=local(touch(f"{SEALED}/first/claims")),
     log:
-        f"{LOGS}/first.log",
+        local(f"{LOGS}/first.log"),
     priority: PLAN.priority("short", "1")
     group:
         lambda wildcards: grouped(cluster.TABLES)
+    localrule: AWAY
     conda:
         "../../environment.yml"
     threads: 1

@@ -1,18 +1,21 @@
 # Compressors compared: the tables of the frontier's studies joined.
 rule frontier:
     input:
-        tables=expand(f"{TABLE}.csv", study=FRONTIER),
+        tables=local(expand(f"{TABLE}.csv", study=FRONTIER)),
     output:
-        csv=report(
-            f"{REPORTS}/frontier.csv",
-            category="Frontier",
-            caption="../captions/frontier.rst",
+        csv=local(
+            report(
+                f"{REPORTS}/frontier.csv",
+                category="Frontier",
+                caption="../captions/frontier.rst",
+            )
         ),
-        sealed=touch(f"{SEALED}/frontier"),
+        sealed=local(touch(f"{SEALED}/frontier")),
     log:
-        f"{LOGS}/frontier.log",
+        local(f"{LOGS}/frontier.log"),
     group:
         lambda wildcards: grouped(cluster.LAST)
+    localrule: AWAY
     conda:
         "../../environment.yml"
     threads: 1

@@ -73,6 +73,12 @@ def batch_of(wildcards):
     return PLAN.batches[wildcards.study][wildcards.batch]
 
 
+def studies_of(places):
+    """The pattern of the studies of these batches, which also looks at the rest of their receipts."""
+    names = "|".join(place.removeprefix(f"{RESULTS}/") for place in places)
+    return f"(?=(?:{names})[.]done$)[a-z0-9_]+"
+
+
 def grouped(group):
     """The group, where the profile has groups of short work. It is asked only once the graph is being built."""
     if not workflow.is_main_process:
@@ -105,7 +111,7 @@ def drawings(names):
         for name in names
     ]
     marks = [touch(f"{SEALED}/figures/{name}") for name in names]
-    return pictures + expand(f"{FIGURE}.png", figure=names) + marks
+    return local(pictures + expand(f"{FIGURE}.png", figure=names) + marks)
 
 
 CLAIMS = chapters.files(Path("conf"), "claim")
@@ -162,6 +168,16 @@ if workflow.is_main_process:
         raise WorkflowError(str(error)) from None
     for line in REJECTED:
         logger.warning(line)
+
+# Where jobs share no folder with this process, the rule `run` does only the batches that join the trials of others; all
+# others travel. A receipt that is there has no rule then, as it was verified above.
+DONE_HERE, SENT = "[a-z0-9_]+", {}
+if AWAY:
+    from sketchbench.plan.parcel import Sent
+
+    left = [one for one in PLAN.all_batches if not Path(one.receipt).is_file()]
+    SENT = {one.place: Sent(one, PLAN) for one in left if not one.needs}
+    DONE_HERE = studies_of([one.place for one in left if one.needs])
 
 # What a run that uses the user's own code is told about where it is.
 FOLDER = (

@@ -1,20 +1,23 @@
 # What the papers print beside what was measured: from the tables that are there; cells of other studies are open.
 rule printed:
     input:
-        tables=expand(f"{TABLE}.csv", study=PRINTED),
-        printed=PRINTED_FILES,
-        verdicts=rules.claims.output.csv,
+        tables=local(expand(f"{TABLE}.csv", study=PRINTED)),
+        printed=local(PRINTED_FILES),
+        verdicts=local(rules.claims.output.csv),
     output:
-        csv=report(
-            f"{REPORTS}/printed.csv",
-            category="Printed",
-            caption="../captions/printed.rst",
+        csv=local(
+            report(
+                f"{REPORTS}/printed.csv",
+                category="Printed",
+                caption="../captions/printed.rst",
+            )
         ),
-        sealed=touch(f"{SEALED}/printed"),
+        sealed=local(touch(f"{SEALED}/printed")),
     log:
-        f"{LOGS}/printed.log",
+        local(f"{LOGS}/printed.log"),
     group:
         lambda wildcards: grouped(cluster.LAST)
+    localrule: AWAY
     conda:
         "../../environment.yml"
     threads: 1

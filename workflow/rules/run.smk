@@ -3,17 +3,18 @@
 # A batch that joins trials waits for those of the trials.
 rule run:
     input:
-        lambda wildcards: batch_of(wildcards).needs,
+        lambda wildcards: local(batch_of(wildcards).needs),
     output:
-        ensure(f"{RESULTS}/{{study}}/{{batch}}.done", non_empty=True),
+        local(ensure(f"{RESULTS}/{{study}}/{{batch}}.done", non_empty=True)),
     log:
-        f"{LOGS}/{{study}}/{{batch}}.log",
+        local(f"{LOGS}/{{study}}/{{batch}}.log"),
     wildcard_constraints:
-        study="[a-z0-9_]+",
+        study=DONE_HERE,
         batch="[0-9]+",
     priority: lambda wildcards: PLAN.priority(wildcards.study, wildcards.batch)
     group:
         lambda wildcards: grouped(cluster.group_of_batch(batch_of(wildcards)))
+    localrule: AWAY
     conda:
         "../../environment.yml"
     threads: 1

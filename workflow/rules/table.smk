@@ -1,25 +1,28 @@
 # The records of a study, verified and joined into one tidy table.
 rule table:
     input:
-        lambda wildcards: [
-            batch.receipt for batch in PLAN.batches_of(wildcards.study).values()
-        ],
-    output:
-        csv=report(
-            f"{TABLE}.csv",
-            category="Tables",
-            caption="../captions/table.rst",
-            labels={"study": "{study}"},
+        lambda wildcards: local(
+            [batch.receipt for batch in PLAN.batches_of(wildcards.study).values()]
         ),
-        sealed=touch(f"{SEALED}/tables/{{study}}"),
+    output:
+        csv=local(
+            report(
+                f"{TABLE}.csv",
+                category="Tables",
+                caption="../captions/table.rst",
+                labels={"study": "{study}"},
+            )
+        ),
+        sealed=local(touch(f"{SEALED}/tables/{{study}}")),
     log:
-        f"{LOGS}/table/{{study}}.log",
+        local(f"{LOGS}/table/{{study}}.log"),
     wildcard_constraints:
         study="|".join(PLAN.apart),  # another table is made with others, or there, or not
     group:
         lambda wildcards: grouped(
             cluster.group_of_table(PLAN.batches_of(wildcards.study).values())
         )
+    localrule: AWAY
     conda:
         "../../environment.yml"
     threads: 1

@@ -1,22 +1,25 @@
 # The tables of the studies that share processes, in one process: what takes long there is starting Python.
 rule tables:
     input:
-        [batch.receipt for batch in PLAN.batches[PLAN.sharing].values()],
+        local([batch.receipt for batch in PLAN.batches[PLAN.sharing].values()]),
     output:
         csv=[
-            report(
-                f"{REPORTS}/tables/{study}.csv",
-                category="Tables",
-                caption="../captions/table.rst",
-                labels={"study": study},
+            local(
+                report(
+                    f"{REPORTS}/tables/{study}.csv",
+                    category="Tables",
+                    caption="../captions/table.rst",
+                    labels={"study": study},
+                )
             )
             for study in PLAN.shared
         ],
-        sealed=touch(expand(f"{SEALED}/tables/{{study}}", study=PLAN.shared)),
+        sealed=local(touch(expand(f"{SEALED}/tables/{{study}}", study=PLAN.shared))),
     log:
-        f"{LOGS}/tables.log",
+        local(f"{LOGS}/tables.log"),
     group:
         lambda wildcards: grouped(cluster.TABLES)
+    localrule: AWAY
     conda:
         "../../environment.yml"
     threads: 1
