@@ -45,6 +45,7 @@ class Column(StrEnum):
     COMPRESSION = "compression", float, "ratio d/b, or an update's bytes over the bytes that a client may send"
     AMOUNT = "amount", float, "norm of the noise or tail added to the signal", "as the signal"
     CHANNEL_NOISE = "channel_noise", float, "standard deviation of noise in each received entry", "as the entry"
+    MOMENTUM = "momentum", float, "factor of the last mean message that the server adds to the next"
     LOCAL_STEPS = "local_steps", int, "local steps in a round", "count"
     HETEROGENEITY = "heterogeneity", float, "spread of the clients' minimisers (a parameter of the objective)"
     PARTICIPATION = "participation", float, "share of the clients in a round", "share"

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench.base.parameters import Checked, NonNegative, Positive, checked
+from sketchbench.base.parameters import Checked, Count, NonNegative, Positive, checked
 
 Numbers = NDArray[np.float64]
 HEIGHT, FREQUENCY = 0.05, 60.0  # of the ripples; their product exceeds 2, so the loss is not convex
@@ -137,3 +137,23 @@ def with_momentum(momentum: NonNegative, eta: Positive, alpha: NonNegative) -> f
     product = np.array([1.0, momentum, 0.0]) - eta * v
     w = np.array([1 - 2 * eta, -2 * eta * momentum, 0.0]) + eta**2 * v
     return float(abs(np.linalg.eigvals(np.array([w, product, v]))).max())
+
+
+@checked
+def beside_sgd(alpha: Positive, rounds: Count, *, quieter: Positive = 1.0) -> float:
+    """E‖w‖² on ½‖w‖² after descent by sketched gradients with the step 1/(1 + α), over that after SGD with the best
+    steps. The noise of SGD is absolute: in every round it has the variance α‖w⁰‖² of the first sketched gradient, over
+    `quieter`. With η = x/(x + V) a round takes x = E‖w‖² to xV/(x + V), so that T rounds leave V/(V + T) of 1."""
+    sketched = (alpha / (1 + alpha)) ** rounds
+    variance = alpha / quieter
+    return sketched * (variance + rounds) / variance
+
+
+def first_gradients() -> tuple[float, float, float]:
+    """|f'(w⁰)|², |f'(w¹)|² and the bound of song2023 Theorem E.3 at T = 1, for w⁰ = 0, η = L = 1 and no sketch. f' is
+    -1 below 0, -(1 + w) up to 1, -(3 - w) up to 3, and 0 from there on; f(w⁰) - f* is the area, 3/2 + 2."""
+
+    def slope(w: float) -> float:
+        return -1.0 if w < 0 else -(1 + w) if w < 1 else -max(3 - w, 0.0)
+
+    return slope(0.0) ** 2, slope(0.0 - slope(0.0)) ** 2, 2 * 3.5 / (1 + 1)

@@ -156,6 +156,8 @@ LEMMAS = PrivacyLemmas(
     local_steps=[1],
     batches=[1, 2],
     records=100,
+    totals=[30.0],
+    rates=[0.1, 0.2, 0.5, 1.0],
 )
 
 
@@ -170,10 +172,9 @@ def about(claim: str, quantity: str, rows: list[Row]) -> str:
 
 @pytest.mark.parametrize("quantity", ["composition", "sampling", "parallel"])
 def test_each_lemma_passes_and_a_smaller_one_does_not(quantity: str) -> None:
-    """The control of S18 fails for each of the three by itself."""
-    assert about("S18", quantity, sound_lemmas()) == "holds"
+    assert judging.verdict(f"S18-{quantity}", sound_lemmas()) == "holds"
     smaller = [row for row in sound_lemmas() if row["quantity"] == quantity and row["reading"] == "smaller"]
-    assert judging.verdict("S18", [row.replace(reading="printed") for row in smaller]) == "fails"
+    assert judging.verdict(f"S18-{quantity}", [row.replace(reading="printed") for row in smaller]) == "fails"
 
 
 def test_composition_without_its_second_term(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +184,7 @@ def test_composition_without_its_second_term(monkeypatch: pytest.MonkeyPatch) ->
         return Guarantee(math.sqrt(2 * times * math.log(1 / slack)) * each.epsilon, slack + times * each.delta)
 
     monkeypatch.setattr(lemmas, "advanced_composition", first_term)
-    assert about("S18", "composition", LEMMAS.run()) == "fails"
+    assert judging.verdict("S18-composition", LEMMAS.run()) == "fails"
 
 
 def test_sampling_without_its_constant(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,7 +196,16 @@ def test_sampling_without_its_constant(monkeypatch: pytest.MonkeyPatch) -> None:
         return found._replace(epsilon=found.epsilon / 6)
 
     monkeypatch.setattr(lemmas, "sampling_with_replacement", smaller)
-    assert about("S18", "sampling", LEMMAS.run()) == "fails"
+    assert judging.verdict("S18-sampling", LEMMAS.run()) == "fails"
+
+
+def test_theorem_6_2_on_random_batches() -> None:
+    """A record in every batch breaks it at this total; one in a fifth of them does not."""
+    rows = [row for row in sound_lemmas() if row["quantity"] == "sampled"]
+    few = [row for row in rows if row["batch"] <= 200]
+    assert judging.verdict("S19-sampled", few) == "holds"
+    every = [row for row in rows if row["batch"] == 1000]
+    assert judging.verdict("S19-sampled", [row.replace(batch=100) for row in every]) == "fails"
 
 
 def test_the_constant_of_theorem_6_2() -> None:

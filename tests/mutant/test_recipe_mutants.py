@@ -2,7 +2,7 @@
 Z2-order, Z6-total, Z7-cnn-others and Z7-tuning say are rejected by them, at the level of a quick run."""
 
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ from judging import shared, verdict, verdicts
 from operators import CountSketchGrowing, CountSketchTwice, DesketchNotAdjoint, OperatorReused, SamplingTwice
 from recoveries import SmallestKept
 
+from sketchbench.federated.averaged_momentum import averaged_momentum
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD
 from sketchbench.federated.peers import Table
 from sketchbench.learning.objective.sparse_gradients import SparseGradients
@@ -80,7 +81,15 @@ def test_the_lower_median(middle: Any, b: int, expected: str) -> None:
 )
 def test_gradual_decline_and_momentum(claim: str, price: Any, share: float, expected: str) -> None:
     rows = [Row("price", compression=c, bound=c).mean(around(m)) for c, m in zip((2.0, 5.0), price, strict=False)]
-    assert verdict(claim, [*rows, Row("share", case="recovery", bound=0.5).mean(around(share))]) == expected
+    end = Row("share", case="recovery", momentum=0.3, bound=0.5).mean(around(share))
+    assert verdict(claim, [*rows, end]) == expected
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+def test_averaged_momentum_moves_as_far(momentum: float) -> None:
+    algorithm = averaged_momentum(recovery=cast(Any, None), rate=0.2, momentum=momentum, channel_noise=0.5)
+    assert algorithm.rate / (1 - algorithm.momentum) == pytest.approx(0.2)
+    assert algorithm.channel_noise == 0.5
 
 
 def test_the_order_of_theorem_1() -> None:

@@ -1,4 +1,4 @@
-"""Broken single steps are rejected by the claims that pass the sound ones: S30, S32 and S33."""
+"""Broken single steps are rejected by the claims that pass the sound ones: S10-first, S30, S32, S33, S37, S39, S40."""
 
 import dataclasses
 import functools
@@ -7,6 +7,7 @@ from typing import Any
 import judging
 import numpy as np
 import pytest
+from scipy import optimize
 
 from sketchbench.federated import iterative_sketching
 from sketchbench.federated.sampled import SampledEstimates
@@ -23,7 +24,16 @@ from sketchbench.theory import corollaries, descent, norm
 from sketchbench.theory.convergence import THEOREMS, Assumptions
 from sketchbench.theory.known import Known
 
-DESCENT = Descent(seed=0, d=3, conditions=[1.0, 4.0], trials=50, steps=5, momenta=[0.5, 0.9], variances=[3.0, 15.0])
+DESCENT = Descent(
+    seed=0,
+    d=3,
+    conditions=[1.0, 4.0],
+    trials=50,
+    steps=5,
+    momenta=[0.5, 0.9],
+    variances=[3.0, 15.0],
+    rounds=[1, 2, 10, 100],
+)
 ROUND = OneRound(
     family=CountSketch(16, 4),
     known=Known(embedding_constant=3, norm=norm.hashed),
@@ -41,6 +51,7 @@ def test_theorem_k_3() -> None:
     assert judging.verdict("S30-printed", rows) == "fails"
     assert judging.verdict("S30-corrected", rows) == "holds"
     assert judging.verdict("S30-semi", rows) == "holds"
+    assert judging.verdict("S30-assumptions", rows) == "holds"
     for quantity in ("squared still", "assumptions smooth"):
         assert all(row["count"] > 0 for row in rows if row["quantity"] == quantity)
     assert {row["maximum"] for row in rows if row["quantity"] == "squared still"} == {1.0}
@@ -63,14 +74,45 @@ def test_a_wrong_step_of_gradient_descent(monkeypatch: pytest.MonkeyPatch, facto
 def test_a_loss_without_the_constants_that_it_states(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ripples that are twice as high."""
     monkeypatch.setattr(descent, "HEIGHT", 2 * descent.HEIGHT)
-    assert judging.verdict("S30-semi", DESCENT.run()) == "fails"
+    assert judging.verdict("S30-assumptions", DESCENT.run()) == "fails"
+
+
+def renamed(rows: list[Any], name: str, become: str) -> list[Any]:
+    """The rows of a near miss in the place of the claim's."""
+    return [row.replace(quantity=become) for row in rows if row["quantity"] == name]
 
 
 def test_momentum_with_the_step_of_plain_descent(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert judging.verdict("S37", DESCENT.run()) == "holds"
+    rows = DESCENT.run()
+    assert judging.verdict("S37", rows) == "holds"
+    assert judging.verdicts("S37", renamed(rows, "momentum thrice", "momentum")) == {"fails"}  # at every m and α
     sound = descent.with_momentum
     monkeypatch.setattr(descent, "with_momentum", lambda m, eta, alpha: sound(m, eta / (1 - m), alpha))
     assert judging.verdict("S37", DESCENT.run()) == "fails"
+
+
+def test_theorem_e_3_after_one_step() -> None:
+    rows = DESCENT.run()
+    assert judging.verdict("S10-first", rows) == "fails"
+    assert judging.verdict("S10-two", rows) == "holds"
+    assert judging.verdict("S10-two", renamed(rows, "first gradient", "first two gradients")) == "fails"
+
+
+def test_sketched_gradients_beside_sgd() -> None:
+    rows = DESCENT.run()
+    assert judging.verdict("S40", rows) == "holds"
+    assert judging.verdict("S40", renamed(rows, "beside quieter SGD", "beside SGD")) == "fails"
+
+
+@pytest.mark.parametrize("rounds", [1, 7])
+def test_the_best_steps_of_sgd(rounds: int) -> None:
+    """What T rounds leave, by minimising over each step."""
+    alpha, left = 3.0, 1.0
+    for _ in range(rounds):
+        left = optimize.minimize_scalar(
+            lambda eta, x=left: (1 - eta) ** 2 * x + eta**2 * alpha, bounds=(0, 1), method="bounded"
+        ).fun
+    assert descent.beside_sgd(alpha, rounds) == pytest.approx((alpha / (1 + alpha)) ** rounds / left)
 
 
 def test_the_round_as_derived() -> None:

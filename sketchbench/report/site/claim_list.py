@@ -17,7 +17,7 @@ from sketchbench.run.config.commands import read_once
 
 TOPICS = {  # with the tasks of their studies
     "contracts of methods": "contract contract_sensing recovery_contract compressor_contract",
-    "how well sketches keep vectors": "moments norms inner_products tails spectrum",
+    "how well sketches keep vectors": "moments norms inner_products tails hash_tails spectrum",
     "convergence": "convergence communication consensus descent local_lemmas one_round prescribed sampled_gradients "
     "semi_smoothness",
     "differential privacy": "privacy_accounting privacy_audit privacy_lemmas private_training noise_placement",

@@ -39,7 +39,15 @@ class Descent(Checked):
     Without trials, on ½‖w‖² with sketched gradients and momentum m, for every m and α (`case`):
 
     `momentum`: the factor by which E‖w‖² falls in a round in the long run, with the step (1 - m)/(1 + α); bound: 1.
-    `momentum full`: with the step of Theorem E.1 without momentum, 1/(1 + α), a near miss.
+    `momentum thrice`: with three times that step, a near miss.
+    `momentum full`: with the step of Theorem E.1 without momentum, 1/(1 + α).
+
+    `beside SGD`, for every α (`case`) and number of `rounds`: E‖w‖² with sketched gradients over that of SGD with the
+    best steps, and noise of the variance that a sketch adds to the first gradient (see `theory.descent`); bound: 1.
+    `beside quieter SGD`: with a quarter of that variance, a near miss.
+
+    `first gradient`: |f'(w¹)|² of a loss that is not convex (`theory.descent.first_gradients`); bound: that of Theorem
+    E.3 for T = 1, as printed. `first two gradients`: the smaller of |f'(w⁰)|² and |f'(w¹)|².
 
     `conditions`: condition numbers of A, whose eigenvalues are evenly spread from 1 to the condition number.
     """
@@ -51,12 +59,20 @@ class Descent(Checked):
     steps: Count  # of a run
     momenta: NonEmptyList[Probability]  # values of m
     variances: NonEmptyList[Positive]  # values of α
+    rounds: NonEmptyList[Count]  # beside SGD
 
     def run(self) -> list[Row]:
         ellipsoids = {f"condition {condition:g}": descent.Ellipsoid(condition) for condition in self.conditions}
         rows = [row for case, loss in ellipsoids.items() for row in self._rows(case, loss)]
         rippled = descent.Rippled()
-        return [*rows, *self._rows(RIPPLED, rippled), *self._assumptions(rippled), *self._momentum()]
+        return [
+            *rows,
+            *self._rows(RIPPLED, rippled),
+            *self._assumptions(rippled),
+            *self._momentum(),
+            *self._beside_sgd(),
+            *_first(),
+        ]
 
     def _rows(self, case: str, loss: descent.Loss) -> list[Row]:
         eta = descent.largest_step(loss.constants)
@@ -87,7 +103,16 @@ class Descent(Checked):
                 descent.with_momentum(m, step / (1 + alpha), alpha)
             )
             for m, alpha in itertools.product(self.momenta, self.variances)
-            for name, step in (("momentum", 1 - m), ("momentum full", 1.0))
+            for name, step in (("momentum", 1 - m), ("momentum thrice", 3 * (1 - m)), ("momentum full", 1.0))
+        ]
+
+    def _beside_sgd(self) -> list[Row]:
+        return [
+            Row(name, case=f"α = {alpha:g}", round=rounds, bound=1.0).number(
+                descent.beside_sgd(alpha, rounds, quieter=quieter)
+            )
+            for alpha, rounds in itertools.product(self.variances, self.rounds)
+            for name, quieter in (("beside SGD", 1.0), ("beside quieter SGD", 4.0))
         ]
 
     def _left(self, loss: descent.Loss, eta: float) -> np.ndarray:
@@ -100,3 +125,9 @@ class Descent(Checked):
             worst = np.maximum(worst, np.divide(left, before, out=np.zeros(self.trials), where=before > 0))
             x = after
         return worst
+
+
+def _first() -> list[Row]:
+    before, after, bound = descent.first_gradients()
+    smaller = {"first gradient": after, "first two gradients": min(before, after)}
+    return [Row(name, lemma="E.3", round=1, bound=bound).number(value) for name, value in smaller.items()]

@@ -29,7 +29,8 @@ class SampledGradients(Checked):
     Row `rounds`, by `case`: mean number of rounds, over the number without sampling; bound: `allowed`. The cases:
         records: in each round every client takes its gradient over a random `share` of its records.
         clients: in each round a random `share` of the clients takes part.
-        half of the step: no sampling, but half the step size: a negative control.
+        fewer records, fewer clients: the same with a quarter of `share`, but at least one: near misses.
+        half of the step: no sampling, but half the step size.
     If a trial misses the target in `patience` times the rounds, the row has the status `diverged`, and no mean.
     """
 
@@ -40,7 +41,9 @@ class SampledGradients(Checked):
     objective: MakeObjective
     trials: AtLeastTwo
     rounds: Count  # the most rounds of a run without sampling
-    factor: Share  # the step size, as a share of the largest that Theorem E.1 allows for the exact α
+    theorem: str  # of the step size: E.1, or F.9 for several local steps
+    local_steps: Count  # of a round, each with a sample of its own
+    factor: Share  # the step size, as a share of the largest that the theorem allows for the exact α
     target: Probability  # the share of f(w⁰) - f* at which a run ends
     share: Share  # of the records or clients
     allowed: Positive  # the ratio of rounds that the claim allows
@@ -57,6 +60,8 @@ class SampledGradients(Checked):
         settings = {
             "records": (self.share, 1.0, 1.0),
             "clients": (1.0, self.share, 1.0),
+            "fewer records": (self.share / 4, 1.0, 1.0),
+            "fewer clients": (1.0, self.share / 4, 1.0),
             "half of the step": (1.0, 1.0, 0.5),
         }
         return [
@@ -74,8 +79,16 @@ class SampledGradients(Checked):
         self, objective: EmpiricalRisk, records: float, clients: float, step: float, rounds: int
     ) -> NDArray[np.float64]:
         """The first round in which each trial has reached the target, (trials,); NaN for never."""
-        theorem, factor = find_theorem("E.1"), step * self.factor
-        algorithm, _ = algorithm_of(theorem, objective, self.family, self.known, factor=factor, alpha="exact")
+        theorem, steps = find_theorem(self.theorem), self.local_steps
+        algorithm, _ = algorithm_of(
+            theorem,
+            objective,
+            self.family,
+            self.known,
+            factor=step * self.factor,
+            local_steps=steps,
+            alpha="exact",
+        )
         random = seeds.generator(self.seed, task="sampled gradients", records=str(records), clients=str(clients))
         key = seeds.key(self.seed, task="sampled gradients", family=repr(self.family))
         gradients = SampledEstimates(objective, random, records, clients) if records < 1 or clients < 1 else None

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from scipy import optimize
 
-from sketchbench.base.parameters import Checked, Count, NonEmptyList, Positive, Probability
+from sketchbench.base.parameters import Checked, Count, NonEmptyList, Positive, Probability, Share
 from sketchbench.measure.row import Row
 from sketchbench.privacy import gaussian, worst_case
 from sketchbench.privacy.accountant import epsilon as accounted
-from sketchbench.privacy.mechanism import GaussianRelease, Parallel, mean_sensitivity
+from sketchbench.privacy.mechanism import Composed, GaussianRelease, Parallel, SampledGaussian, mean_sensitivity
+from sketchbench.privacy.sampling import Sampling
 from sketchbench.theory import privacy as lemmas
 from sketchbench.theory.privacy import Guarantee
 
@@ -20,6 +21,8 @@ log = logging.getLogger(__name__)
 
 WHOLE = 1.0  # a total δ of at least this leaves no privacy
 CONSTANT = 4.0  # (2ℓ/ℓ)²: replacing a record takes twice the noise of removing one
+STEP, TOTAL_DELTA = 0.999, 1e-5  # ε of a step, below 1/√K, and δ of a training on random batches
+SAMPLED = 1000  # records from which it draws
 PRINTED, SMALLER = "printed", "smaller"
 
 
@@ -42,6 +45,10 @@ class PrivacyLemmas(Checked):
     as a negative control: with half of σ², with the mean of the clients' ε, without the factor 2 of 2k log(1/δ'), or
     with 1 instead of 6 in 6ε k/n.
 
+        sampled (Theorem 6.2): T steps of ε̂ = 0.999 each (K = 1) that add up to the claimed ε = √T ε̂ in `totals`, at
+            δ = 1e-5 altogether; each step draws a Poisson batch of 1,000 records, `batch` on average; a
+            record is removed. The exact ε is that of the accountant `pld`; of the Gaussian curve if all are drawn.
+
     And one row with another value:
         constant (Theorem 6.2): the least factor of Lemma H.7's σ² with which a training with batches of one record is
             as private as claimed; the paper has σ² = O(log(1/δ) ℓ²/ε²). Bound: CONSTANT.
@@ -54,10 +61,12 @@ class PrivacyLemmas(Checked):
     local_steps: NonEmptyList[Count]  # local steps of a round, K
     batches: NonEmptyList[Count]  # sizes of a batch
     records: Count  # records of a client
+    totals: NonEmptyList[Positive]  # promised ε of a training on random batches
+    rates: NonEmptyList[Share]  # shares of the records in such a batch
 
     def run(self) -> list[Row]:
         rows: list[Row] = []
-        for lemma in (self._gaussian, self._composition, self._sampling, self._parallel, self._training):
+        for lemma in (self._gaussian, self._composition, self._sampling, self._parallel, self._training, self._sampled):
             rows += lemma()
             log.info("%s: %d rows so far", lemma.__name__.strip("_"), len(rows))
         return rows
@@ -130,6 +139,23 @@ class PrivacyLemmas(Checked):
                 if batch == 1:
                     enough = math.sqrt(count) * sensitivity / gaussian.mu(*total)
                     yield read.replace(quantity="constant", bound=CONSTANT).number((enough / sigma) ** 2)
+
+    def _sampled(self) -> Iterator[Row]:
+        for total, rate in itertools.product(self.totals, self.rates):
+            steps = round((total / STEP) ** 2)
+            claimed = lemmas.training_guarantee(Guarantee(STEP, TOTAL_DELTA / steps), steps, 1)
+            sigma = lemmas.gaussian_noise(STEP, TOTAL_DELTA / steps, 1.0)
+            release = GaussianRelease(1.0, sigma)
+            if rate == 1:
+                exact = accounted("exact", Composed(release, steps), claimed.delta)
+            else:
+                sampling = Sampling("poisson", round(rate * SAMPLED), SAMPLED)
+                step = SampledGaussian(release, sampling, sampling.neighbours)
+                exact = accounted("pld", Composed(step, steps), claimed.delta)
+            row = Row(
+                "sampled", lemma="6.2", epsilon=total, delta=TOTAL_DELTA, steps=steps, batch=round(rate * SAMPLED)
+            )
+            yield _compare(row, claimed.epsilon, exact)
 
 
 def _compare(row: Row, claimed: float, exact: float) -> Row:
