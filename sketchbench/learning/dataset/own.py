@@ -25,6 +25,7 @@ CHANNELS = (1, 2, 3, 4)
 WHITE = 255
 DEEP = 65535  # white of 16 bits
 MODES = ("1", "L", "P", "RGB", "RGBA", "RGBX", "LA", "PA", "CMYK", "YCbCr", "HSV")  # of Pillow, with 8 bits a channel
+BITS, PHOTOMETRIC, SIGNED = 258, 262, 339  # tags of a TIFF; its sample format 2 is signed
 MEMBERS = ("images", "labels", "test_images", "test_labels", "users")  # of a file of arrays
 
 
@@ -263,18 +264,28 @@ def _read(files: tuple[_Picture, ...], height: int, width: int, mode: str) -> ND
 
 
 def _eight_bits(picture: "Image") -> "Image":
-    """A picture with pixels from 0 to 255. Raises ValueError for pixels of unknown range, transparent pixels, and
-    several frames."""
-    from PIL import Image
+    """A picture with pixels from 0 to 255, turned as its camera says. Raises ValueError for pixels of unknown range,
+    transparent pixels, and several frames."""
+    from PIL import Image, ImageOps
 
     if getattr(picture, "n_frames", 1) > 1 and picture.format != "MPO":  # of cameras: the picture and its previews
         frames = picture.n_frames  # type: ignore[attr-defined]
         raise ValueError(f"{frames} frames, of which one would count; save that one")
-    if picture.mode.startswith("I;16") or (picture.mode == "I" and picture.format in ("PNG", "PPM")):
-        bits = getattr(picture, "tag_v2", {}).get(258, (16,))[0]  # a TIFF may have 12 of 16
-        return Image.fromarray((np.asarray(picture) * (WHITE / (2**bits - 1))).round().astype(np.uint8))
-    if picture.mode not in MODES:
-        raise ValueError(f"pixels of mode {picture.mode} have no known range; scale them to 0 to 255, and save 8 bits")
-    if picture.has_transparency_data and picture.convert("RGBA").getchannel("A").getextrema()[0] != WHITE:
+    tags = getattr(picture, "tag_v2", {})  # of a TIFF
+    deep = picture.mode.startswith("I;16") or (picture.mode == "I" and picture.format in ("PNG", "PPM"))
+    if (picture.mode not in MODES and not deep) or 2 in np.atleast_1d(tags.get(SIGNED, 1)):
+        kind = f"mode {picture.mode}" if picture.mode not in MODES else "signed integers"
+        raise ValueError(f"pixels of {kind} have no known range; scale them to 0 to 255, and save 8 bits")
+    if deep:
+        clear = picture.info.get("transparency") in np.asarray(picture)
+    else:
+        clear = picture.has_transparency_data and picture.convert("RGBA").getchannel("A").getextrema()[0] != WHITE
+    if clear:
         raise ValueError("transparent pixels have no known colour; put the picture on a background")
-    return picture
+    bits = np.atleast_1d(tags.get(BITS, 16))[0]  # a TIFF may have 12 of 16
+    dark_is_high = deep and tags.get(PHOTOMETRIC) == 0
+    upright = ImageOps.exif_transpose(picture)
+    if not deep:
+        return upright
+    pixels = np.asarray(upright) * (WHITE / (2**bits - 1))
+    return Image.fromarray((WHITE - pixels if dark_is_high else pixels).round().astype(np.uint8))
