@@ -85,6 +85,31 @@ def test_labels(folder: Path, label: str) -> None:
     assert "must be one line of at most 80 printable characters" in line
 
 
+QUOTED = '"${..a%d}"'
+REFERENCES = {
+    "of strings": [f"a{n}: '{9 * f'${{sketch.a{n - 1}}}'}'" for n in range(1, 9)],
+    "of lists": [f"a{n}: [{','.join(9 * [QUOTED % (n - 1)])}]" for n in range(1, 9)],
+    "in a section": [f"a{n}: {{b: '{9 * f'${{..a{n - 1}.b}}'}'}}" for n in range(1, 9)],
+    "of a key": ["key: a0", "a1: '${sketch.${sketch.key}}'"],
+}
+
+
+@pytest.mark.parametrize("kind", REFERENCES)
+def test_references_that_multiply(folder: Path, kind: str) -> None:
+    first = "a0: {b: x}" if kind == "in a section" else "a0: x"
+    text = "\n".join([CONFIG.rstrip(), first, *REFERENCES[kind], ""])
+    (line,) = mistakes(OwnMethod("sketch", "half_signs"), write(folder, {"my_sketches.py": MODULE, SKETCH: text}))
+    words = "has a reference in a reference" if kind == "of a key" else "references repeat more than 10000 values"
+    assert words in line
+
+
+def test_references_that_multiply_in_a_part(folder: Path) -> None:
+    text = "\n".join(["_target_: own_parts.f", "_partial_: true", "a0: x", *REFERENCES["of strings"]])
+    write(folder, {"own_parts.py": "def f(**own):\n    pass\n", "dataset/x.yaml": text.replace("sketch.", "dataset.")})
+    (line,) = mistakes(OwnMethod("dataset", "x"), folder)
+    assert "references repeat more than 10000 values" in line
+
+
 def test_a_section_that_stays_empty(folder: Path) -> None:
     """One line without the check of files, too."""
     write(folder, {"sketch/x.yaml": "# @package _global_\nscale: {trials: 3}\n"})

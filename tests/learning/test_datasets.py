@@ -3,6 +3,7 @@
 import dataclasses
 import gzip
 import hashlib
+import io
 import pickle
 import re
 import struct
@@ -454,6 +455,38 @@ def test_files_of_another_kind(tmp_path: Path, caplog: pytest.LogCaptureFixture)
     assert caplog.messages[-1].endswith(
         "photos.npz: lables ignored; its arrays are images, labels, test_images, test_labels, users"
     )
+
+
+def test_odd_members(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """One line that names the file; what is ignored is not read."""
+    path = tmp_path / "odd.npz"
+    npy = io.BytesIO()
+    np.save(npy, PHOTOS)
+    huge = npy.getvalue().replace(b"(10, 2, 2, 6), }", b"(9000000000, 2, 2, 60)}", 1)
+    long = npy.getvalue()[:8] + struct.pack("<H", 20_000) + 20_000 * b" "
+    for name, member, words in (
+        ("images.npy", huge, "Unable to allocate"),
+        ("images.npy", long, "Header info length .20000. is large"),
+        ("labels", npy.getvalue(), "two arrays of one name"),
+    ):
+        with zipfile.ZipFile(saved(tmp_path, labels=PHOTO_LABELS), "a") as archive:
+            archive.writestr(name, member)
+        (tmp_path / "photos.npz").rename(path)
+        with pytest.raises(ValueError, match=rf"odd\.npz: .*{words}.*; it must be written by") as caught:
+            own.arrays(str(path))
+        assert "\n" not in str(caught.value)
+    for place, value in ((6, 1), (8, 99)):  # a password, an unknown compression
+        content = bytearray(Path(saved(tmp_path, images=PHOTOS, labels=PHOTO_LABELS)).read_bytes())
+        for mark, further in ((b"PK\3\4", 0), (b"PK\1\2", 2)):
+            content[content.index(mark) + place + further] = value
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r"odd\.npz: .*; it must be written by"):
+            own.arrays(str(path))
+    with zipfile.ZipFile(saved(tmp_path, images=PHOTOS, labels=PHOTO_LABELS), "a") as archive:
+        archive.writestr("\x1b[31mred.npy", huge)
+    assert own.arrays(str(tmp_path / "photos.npz")).classes == 3
+    assert "[31mred ignored" in caplog.messages[-1]
+    assert "\x1b" not in caplog.messages[-1]
 
 
 @given(st.binary(max_size=200), st.integers(0, 400))

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.base import seeds
+from sketchbench.base.errors import one_line
 from sketchbench.base.parameters import Count, Natural, Probability, checked
 from sketchbench.learning.dataset.dataset import Dataset, Split
 
@@ -23,9 +24,9 @@ PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", "
 PARTS = ("train", "test")
 CHANNELS = (1, 2, 3, 4)
 WHITE = 255
-DEEP = 65535  # white of 16 bits
 MODES = ("1", "L", "P", "RGB", "RGBA", "RGBX", "LA", "PA", "CMYK", "YCbCr", "HSV")  # of Pillow, with 8 bits a channel
 BITS, PHOTOMETRIC, SIGNED = 258, 262, 339  # tags of a TIFF; its sample format 2 is signed
+LINE = 150  # characters of a library's words
 MEMBERS = ("images", "labels", "test_images", "test_labels", "users")  # of a file of arrays
 
 
@@ -63,8 +64,6 @@ def arrays(
     """
     place = _existing(Path(path), "file")
     found = _members(path, place)
-    if ignored := sorted(found.keys() - set(MEMBERS)):
-        log.warning("%s: %s ignored; its arrays are %s", path, ", ".join(ignored), ", ".join(MEMBERS))
     tests = {"test_images", "test_labels"}
     names = {"images", "labels"} | (tests if tests & found.keys() else set())
     if missing := sorted(names - found.keys()):
@@ -144,16 +143,22 @@ def _existing(path: Path, what: str) -> Path:
 
 
 def _members(path: str, place: Path) -> dict[str, NDArray[Any]]:
-    """The arrays of a NumPy file; errors as of `arrays`."""
+    """The arrays of a NumPy file with names of MEMBERS; errors as of `arrays`."""
     remedy = "it must be written by numpy.savez(path, images=..., labels=...)"
     try:
         with place.open("rb") as file:
             content = np.load(file, allow_pickle=False)
             if not isinstance(content, np.lib.npyio.NpzFile):
                 raise ValueError(f"a single array of shape {content.shape}")
-            found = {name: content[name] for name in content.files}
-    except (OSError, ValueError, zipfile.BadZipFile, AttributeError, EOFError) as error:
-        raise ValueError(f"{path}: {error or 'cut off'}; {remedy}") from None
+            names = content.files
+            if len(set(names)) < len(names):
+                raise ValueError("two arrays of one name")
+            found = {name: content[name] for name in names if name in MEMBERS}
+    except (OSError, ValueError, zipfile.BadZipFile, AttributeError, EOFError, RuntimeError, MemoryError) as error:
+        raise ValueError(f"{path}: {one_line(str(error))[:LINE] or 'cut off'}; {remedy}") from None
+    if ignored := sorted(set(names) - found.keys()):
+        shown = one_line(", ".join(ignored))[:LINE]
+        log.warning("%s: %s ignored; its arrays are %s", path, shown, ", ".join(MEMBERS))
     if other := [name for name, value in found.items() if not isinstance(value, np.ndarray)]:
         raise ValueError(f"{path}: {other[0]} is not an array; {remedy}")
     return found
