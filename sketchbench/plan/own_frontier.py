@@ -36,6 +36,7 @@ from sketchbench.learning.model.networks import initialise
 from sketchbench.plan.expansion import Expansion
 from sketchbench.plan.inspection.data import doubts
 from sketchbench.plan.inspection.dealing import classes_of_clients
+from sketchbench.plan.inspection.forward import check_slopes
 from sketchbench.plan.plan import Plan
 from sketchbench.plan.selection import MINE, Places, Selection
 from sketchbench.report.claim import judge
@@ -183,8 +184,9 @@ class OwnProblem:
 
     @cached_property
     def _network(self) -> Any:
-        make = instantiate(self._task["model"], _convert_="all")
-        return initialise(lambda: make(shape=self.data.shape, classes=self.data.classes), self.seed, self.data.shape)
+        make, shape, classes = instantiate(self._task["model"], _convert_="all"), self.data.shape, self.data.classes
+        check_slopes(make, shape, classes, self.kernels)
+        return initialise(lambda: make(shape=shape, classes=classes), self.seed, shape)
 
     @cached_property
     def dealt(self) -> dict[str, Parts]:

@@ -19,6 +19,15 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
 )
 FILES = {
     "a bomb": (BOMB, "more than 10000 values"),
+    "a bomb of merges": (
+        "a: &a {x: 1, y: 2, z: 3}\n"
+        + "".join(
+            f"{n}: &{n} {{<<: [{','.join(9 * [f'*{m}'])}]}}\n" for m, n in zip("abcdefg", "bcdefgh", strict=True)
+        ),
+        "more than 10000 values, by merges",
+    ),
+    "a blank letter": (CONFIG.replace("Half signs", "\u3164"), "must have printable"),
+    "a tower of accents": (CONFIG.replace("Half signs", f"a{20 * chr(0x301)}"), "must have printable"),
     "a loop": ("a: &a [*a]", "contains itself"),
     "a header": (f"# @package _global_\n{CONFIG}", "the header '# @package _global_' fills another section; remove it"),
     "a late header": (f"# mine\n\n  #@package foo\n{CONFIG}", "fills another section"),
@@ -76,6 +85,31 @@ def test_labels(folder: Path, label: str) -> None:
     assert "must be one line of at most 80 printable characters" in line
 
 
+QUOTED = '"${..a%d}"'
+REFERENCES = {
+    "of strings": [f"a{n}: '{9 * f'${{sketch.a{n - 1}}}'}'" for n in range(1, 9)],
+    "of lists": [f"a{n}: [{','.join(9 * [QUOTED % (n - 1)])}]" for n in range(1, 9)],
+    "in a section": [f"a{n}: {{b: '{9 * f'${{..a{n - 1}.b}}'}'}}" for n in range(1, 9)],
+    "of a key": ["key: a0", "a1: '${sketch.${sketch.key}}'"],
+}
+
+
+@pytest.mark.parametrize("kind", REFERENCES)
+def test_references_that_multiply(folder: Path, kind: str) -> None:
+    first = "a0: {b: x}" if kind == "in a section" else "a0: x"
+    text = "\n".join([CONFIG.rstrip(), first, *REFERENCES[kind], ""])
+    (line,) = mistakes(OwnMethod("sketch", "half_signs"), write(folder, {"my_sketches.py": MODULE, SKETCH: text}))
+    words = "has a reference in a reference" if kind == "of a key" else "references repeat more than 10000 values"
+    assert words in line
+
+
+def test_references_that_multiply_in_a_part(folder: Path) -> None:
+    text = "\n".join(["_target_: own_parts.f", "_partial_: true", "a0: x", *REFERENCES["of strings"]])
+    write(folder, {"own_parts.py": "def f(**own):\n    pass\n", "dataset/x.yaml": text.replace("sketch.", "dataset.")})
+    (line,) = mistakes(OwnMethod("dataset", "x"), folder)
+    assert "references repeat more than 10000 values" in line
+
+
 def test_a_section_that_stays_empty(folder: Path) -> None:
     """One line without the check of files, too."""
     write(folder, {"sketch/x.yaml": "# @package _global_\nscale: {trials: 3}\n"})
@@ -101,6 +135,11 @@ HOSTILE = {
     "a lookup": "{_target_: hydra.utils.get_method, path: os.system}",
     "a lookup by position": "{_target_: hydra.utils.get_object, _args_: [os.environ]}",
     "a call": "{_target_: hydra.utils.instantiate, config: {}}",
+    "what one's own module imports": "{_target_: my_sketches.getcwd}",
+    "under a name of one's own": "{_target_: my_sketches.joined, _args_: [a, b]}",
+    "what it imports by a star": "{_target_: my_sketches.expanduser, path: '~'}",
+    "by a module between": "{_target_: between.getcwd}",
+    "an import alone": "{_target_: antigravity}",
     "the program": "{_target_: __main__.main}",
     "an interpolation": "{_target_: '${sketch.label}'}",
     "a mapping that is made": "${oc.create:{_target_:pathlib.Path.touch}}",
@@ -109,9 +148,12 @@ HOSTILE = {
 
 def hostile(folder: Path, value: str) -> Path:
     label = "Half signs" if "sketch.label" not in value else "os.system"
-    code = "import os\n" + replaced(MODULE, "    def _draw", "    s: object = 1\n\n    def _draw")
+    code = f"import os\n{IMPORTS}" + replaced(MODULE, "    def _draw", "    s: object = 1\n\n    def _draw")
     text = replaced(CONFIG, "theory:", f"  s: {value}\ntheory:").replace("Half signs", label)
-    return write(folder, {"my_sketches.py": code, SKETCH: text})
+    return write(folder, {"my_sketches.py": code, SKETCH: text, "between.py": "from my_sketches import *\n"})
+
+
+IMPORTS = "from os import getcwd\nfrom os.path import *\nfrom os.path import join as joined\n"
 
 
 @pytest.mark.parametrize("case", HOSTILE)
@@ -121,6 +163,15 @@ def test_targets(folder: Path, case: str) -> None:
     assert line.startswith("mine/sketch/half_signs.yaml: _target_: "), line
     assert f"set {ANY_TARGET}=1 to allow it" in line
     assert not Path("seen").exists()
+
+
+@pytest.mark.parametrize("target", ["3", "null", "[a.b]", "{_target_: os.getcwd}"])
+@pytest.mark.parametrize("allowed", [False, True])
+def test_targets_that_are_no_names(folder: Path, target: str, allowed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(ANY_TARGET, str(int(allowed)))
+    hostile(folder, f"{{_target_: {target}}}")
+    (line,) = mistakes(OwnMethod("sketch", "half_signs"), folder)
+    assert "must be the name of a class, with its module" in line
 
 
 @pytest.mark.parametrize("kind", ["dataset", "model", "partition"])
@@ -145,6 +196,8 @@ def test_another_package_beside_a_folder_of_its_name(folder: Path) -> None:
     [
         "{_target_: torch.nn.ReLU}",
         "{_target_: hydra.utils.get_method, path: my_sketches.second_moment}",
+        "{_target_: hydra.utils.get_method, _args_: null, path: my_sketches.second_moment}",
+        "{_target_: between.second_moment, _partial_: true}",
         "{_target_: sketchbench.CountSketch, d: 8, b: 4}",
         "{_target_: sketchbench.sketch.sparse.SparseEmbedding, d: 8, b: 4, s: 2}",
         "{_target_: my_sketches.second_moment, _partial_: true}",

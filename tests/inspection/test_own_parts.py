@@ -27,6 +27,12 @@ MISTAKES = [
     ("model", "nn.Linear(filters * (height // 2) * (width // 2), classes)", "nn.Identity()", "are of shape (3, 128)"),
     ("model", "return self.scores(self.body(images))", "return self.scores(self.body(images)) / 0", "finite numbers"),
     ("model", "class Templated(nn.Module)", "class Templated(dict)", "must give a torch.nn.Module"),
+    (
+        "model",
+        "return self.scores",
+        "self.kept = [*getattr(self, 'kept', self.parameters())]\n        return self.kept[1][0] + self.scores",
+        "does not compute with the weights that it is handed",
+    ),
     ("partition", "default_rng(seed)", "default_rng()", "clients have other samples at the same seed"),
     ("partition", "default_rng(seed)", "default_rng(0)", "clients have the same samples at two seeds"),
     ("partition", "default_rng(seed)", "default_rng(seed % 2**32)", "clients have the same samples at two seeds"),

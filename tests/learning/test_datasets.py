@@ -3,9 +3,12 @@
 import dataclasses
 import gzip
 import hashlib
+import io
 import pickle
 import re
+import struct
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -454,6 +457,38 @@ def test_files_of_another_kind(tmp_path: Path, caplog: pytest.LogCaptureFixture)
     )
 
 
+def test_odd_members(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """One line that names the file; what is ignored is not read."""
+    path = tmp_path / "odd.npz"
+    npy = io.BytesIO()
+    np.save(npy, PHOTOS)
+    huge = npy.getvalue().replace(b"(10, 2, 2, 6), }", b"(9000000000, 2, 2, 60)}", 1)
+    long = npy.getvalue()[:8] + struct.pack("<H", 20_000) + 20_000 * b" "
+    for name, member, words in (
+        ("images.npy", huge, "Unable to allocate"),
+        ("images.npy", long, "Header info length .20000. is large"),
+        ("labels", npy.getvalue(), "two arrays of one name"),
+    ):
+        with zipfile.ZipFile(saved(tmp_path, labels=PHOTO_LABELS), "a") as archive:
+            archive.writestr(name, member)
+        (tmp_path / "photos.npz").rename(path)
+        with pytest.raises(ValueError, match=rf"odd\.npz: .*{words}.*; it must be written by") as caught:
+            own.arrays(str(path))
+        assert "\n" not in str(caught.value)
+    for place, value in ((6, 1), (8, 99)):  # a password, an unknown compression
+        content = bytearray(Path(saved(tmp_path, images=PHOTOS, labels=PHOTO_LABELS)).read_bytes())
+        for mark, further in ((b"PK\3\4", 0), (b"PK\1\2", 2)):
+            content[content.index(mark) + place + further] = value
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r"odd\.npz: .*; it must be written by"):
+            own.arrays(str(path))
+    with zipfile.ZipFile(saved(tmp_path, images=PHOTOS, labels=PHOTO_LABELS), "a") as archive:
+        archive.writestr("\x1b[31mred.npy", huge)
+    assert own.arrays(str(tmp_path / "photos.npz")).classes == 3
+    assert "[31mred ignored" in caplog.messages[-1]
+    assert "\x1b" not in caplog.messages[-1]
+
+
 @given(st.binary(max_size=200), st.integers(0, 400))
 @examples(20)
 def test_damaged_files(tmp_path_factory: pytest.TempPathFactory, noise: bytes, cut: int) -> None:
@@ -539,6 +574,46 @@ def test_every_mode_is_read_rightly_or_refused(
         return
     data = own.pictures(str(tmp_path), height=6, width=6, colour=False, test=0.25)
     assert sorted(data.whole.images.max(axis=(1, 2, 3)))[-1] == pytest.approx(value, abs=4)
+
+
+@pytest.mark.parametrize("kind", ["png", "jpg", "tif", "webp"])
+@pytest.mark.parametrize("deep", [False, True])
+def test_pictures_are_turned_as_their_camera_says(tmp_path: Path, kind: str, deep: bool) -> None:
+    pixels = np.zeros((6, 6), np.uint8)
+    pixels[:2] = 200
+    whole = Image.fromarray(pixels.astype(np.uint16) * 257 if deep and kind in ("png", "tif") else pixels)
+    exif = whole.getexif()
+    exif[274] = 6  # the top is at the right
+    for name in "ab":
+        for number in range(2):
+            (tmp_path / name).mkdir(exist_ok=True)
+            whole.save(tmp_path / name / f"{number}.{kind}", exif=exif)
+    image = own.pictures(str(tmp_path), height=6, width=6, colour=False).whole.images[0, 0]
+    assert image[:, -1].mean() > image[:, 0].mean() + 100
+
+
+def test_signs_and_meanings_of_pixels(tmp_path: Path) -> None:
+    """In a TIFF of 16 bits 0 may be white; numbers of 8 bits may be signed; a PNG of 16 bits may be transparent."""
+    for name in "ab":
+        draw(tmp_path / name / "1.png", 1)
+    path = tmp_path / "a" / "1.tif"
+    DEEP.save(path)
+    black_is_0 = struct.pack("<HHII", 262, 3, 1, 1)
+    assert black_is_0 in path.read_bytes()
+    path.write_bytes(path.read_bytes().replace(black_is_0, struct.pack("<HHII", 262, 3, 1, 0)))
+    data = own.pictures(str(tmp_path), height=6, width=6, colour=False, test=0.4)
+    assert data.whole.images.max() == 155
+    Image.fromarray(GREY).save(path, tiffinfo={339: 2})
+    with pytest.raises(ValueError, match=r"a/1\.tif: pixels of signed integers have no known range"):
+        own.pictures(str(tmp_path), height=6, width=6)
+    path.unlink()
+    DEEP.save(tmp_path / "a" / "2.png")
+    chunk = b"tRNS" + struct.pack(">H", 25700)
+    noted = struct.pack(">I", 2) + chunk + struct.pack(">I", zlib.crc32(chunk))
+    whole = (tmp_path / "a" / "2.png").read_bytes()
+    (tmp_path / "a" / "2.png").write_bytes(whole[:33] + noted + whole[33:])
+    with pytest.raises(ValueError, match=r"a/2\.png: transparent pixels have no known colour"):
+        own.pictures(str(tmp_path), height=6, width=6)
 
 
 def test_several_frames_and_folders(tmp_path: Path) -> None:

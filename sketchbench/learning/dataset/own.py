@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.base import seeds
+from sketchbench.base.errors import one_line
 from sketchbench.base.parameters import Count, Natural, Probability, checked
 from sketchbench.learning.dataset.dataset import Dataset, Split
 
@@ -23,8 +24,9 @@ PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", "
 PARTS = ("train", "test")
 CHANNELS = (1, 2, 3, 4)
 WHITE = 255
-DEEP = 65535  # white of 16 bits
 MODES = ("1", "L", "P", "RGB", "RGBA", "RGBX", "LA", "PA", "CMYK", "YCbCr", "HSV")  # of Pillow, with 8 bits a channel
+BITS, PHOTOMETRIC, SIGNED = 258, 262, 339  # tags of a TIFF; its sample format 2 is signed
+LINE = 150  # characters of a library's words
 MEMBERS = ("images", "labels", "test_images", "test_labels", "users")  # of a file of arrays
 
 
@@ -62,8 +64,6 @@ def arrays(
     """
     place = _existing(Path(path), "file")
     found = _members(path, place)
-    if ignored := sorted(found.keys() - set(MEMBERS)):
-        log.warning("%s: %s ignored; its arrays are %s", path, ", ".join(ignored), ", ".join(MEMBERS))
     tests = {"test_images", "test_labels"}
     names = {"images", "labels"} | (tests if tests & found.keys() else set())
     if missing := sorted(names - found.keys()):
@@ -143,16 +143,22 @@ def _existing(path: Path, what: str) -> Path:
 
 
 def _members(path: str, place: Path) -> dict[str, NDArray[Any]]:
-    """The arrays of a NumPy file; errors as of `arrays`."""
+    """The arrays of a NumPy file with names of MEMBERS; errors as of `arrays`."""
     remedy = "it must be written by numpy.savez(path, images=..., labels=...)"
     try:
         with place.open("rb") as file:
             content = np.load(file, allow_pickle=False)
             if not isinstance(content, np.lib.npyio.NpzFile):
                 raise ValueError(f"a single array of shape {content.shape}")
-            found = {name: content[name] for name in content.files}
-    except (OSError, ValueError, zipfile.BadZipFile, AttributeError, EOFError) as error:
-        raise ValueError(f"{path}: {error or 'cut off'}; {remedy}") from None
+            names = content.files
+            if len(set(names)) < len(names):
+                raise ValueError("two arrays of one name")
+            found = {name: content[name] for name in names if name in MEMBERS}
+    except (OSError, ValueError, zipfile.BadZipFile, AttributeError, EOFError, RuntimeError, MemoryError) as error:
+        raise ValueError(f"{path}: {one_line(str(error))[:LINE] or 'cut off'}; {remedy}") from None
+    if ignored := sorted(set(names) - found.keys()):
+        shown = one_line(", ".join(ignored))[:LINE]
+        log.warning("%s: %s ignored; its arrays are %s", path, shown, ", ".join(MEMBERS))
     if other := [name for name, value in found.items() if not isinstance(value, np.ndarray)]:
         raise ValueError(f"{path}: {other[0]} is not an array; {remedy}")
     return found
@@ -263,18 +269,28 @@ def _read(files: tuple[_Picture, ...], height: int, width: int, mode: str) -> ND
 
 
 def _eight_bits(picture: "Image") -> "Image":
-    """A picture with pixels from 0 to 255. Raises ValueError for pixels of unknown range, transparent pixels, and
-    several frames."""
-    from PIL import Image
+    """A picture with pixels from 0 to 255, turned as its camera says. Raises ValueError for pixels of unknown range,
+    transparent pixels, and several frames."""
+    from PIL import Image, ImageOps
 
     if getattr(picture, "n_frames", 1) > 1 and picture.format != "MPO":  # of cameras: the picture and its previews
         frames = picture.n_frames  # type: ignore[attr-defined]
         raise ValueError(f"{frames} frames, of which one would count; save that one")
-    if picture.mode.startswith("I;16") or (picture.mode == "I" and picture.format in ("PNG", "PPM")):
-        bits = getattr(picture, "tag_v2", {}).get(258, (16,))[0]  # a TIFF may have 12 of 16
-        return Image.fromarray((np.asarray(picture) * (WHITE / (2**bits - 1))).round().astype(np.uint8))
-    if picture.mode not in MODES:
-        raise ValueError(f"pixels of mode {picture.mode} have no known range; scale them to 0 to 255, and save 8 bits")
-    if picture.has_transparency_data and picture.convert("RGBA").getchannel("A").getextrema()[0] != WHITE:
+    tags = getattr(picture, "tag_v2", {})  # of a TIFF
+    deep = picture.mode.startswith("I;16") or (picture.mode == "I" and picture.format in ("PNG", "PPM"))
+    if (picture.mode not in MODES and not deep) or 2 in np.atleast_1d(tags.get(SIGNED, 1)):
+        kind = f"mode {picture.mode}" if picture.mode not in MODES else "signed integers"
+        raise ValueError(f"pixels of {kind} have no known range; scale them to 0 to 255, and save 8 bits")
+    if deep:
+        clear = picture.info.get("transparency") in np.asarray(picture)
+    else:
+        clear = picture.has_transparency_data and picture.convert("RGBA").getchannel("A").getextrema()[0] != WHITE
+    if clear:
         raise ValueError("transparent pixels have no known colour; put the picture on a background")
-    return picture
+    bits = np.atleast_1d(tags.get(BITS, 16))[0]  # a TIFF may have 12 of 16
+    dark_is_high = deep and tags.get(PHOTOMETRIC) == 0
+    upright = ImageOps.exif_transpose(picture)
+    if not deep:
+        return upright
+    pixels = np.asarray(upright) * (WHITE / (2**bits - 1))
+    return Image.fromarray((WHITE - pixels if dark_is_high else pixels).round().astype(np.uint8))

@@ -18,6 +18,7 @@ from sketchbench.learning.model.networks import initialise
 from sketchbench.plan.inspection.data import doubts
 from sketchbench.plan.inspection.dealing import is_fixed, order, shares
 from sketchbench.plan.inspection.files import own_methods
+from sketchbench.plan.inspection.forward import fault
 from sketchbench.plan.inspection.methods import Findings, formula
 from sketchbench.run.config.composition import load_part
 
@@ -81,7 +82,8 @@ def _check_dataset(findings: Findings, make: Callable[[], Any]) -> None:
 
 
 def _check_model(findings: Findings, make: Callable[..., Any], data: Dataset) -> None:
-    """Check that a network has parameters, depends on the seed only, and gives one finite score for each class."""
+    """Check that a network has parameters, depends on the seed only, gives one finite score for each class, and has no
+    `fault`."""
     shape, classes = data.shape, data.classes
     models = [initialise(lambda: make(shape=shape, classes=classes), SEED) for _ in range(2)]
     at = f"for shape={shape}, classes={classes}, as of {data.label}, "
@@ -104,6 +106,8 @@ def _check_model(findings: Findings, make: Callable[..., Any], data: Dataset) ->
         findings.add("", f"{at}scores of {IMAGES} images are {shown}; they must be of shape {max(wanted)}")
     elif not scores.is_floating_point() or not scores.isfinite().all():
         findings.add("", f"{at}scores of {IMAGES} images are {scores[0, 0]:g}, ...; they must be finite numbers")
+    elif not findings.lines and (reason := fault(make, shape, classes)):
+        findings.add("", f"{at}{reason}")
 
 
 def _check_partition(findings: Findings, make: Callable[..., Any], data: Dataset) -> None:

@@ -28,6 +28,7 @@ from sketchbench.base.parameters import choose, did_you_mean
 from sketchbench.base.project import CONF, HOME, PROJECT
 from sketchbench.run.config.overrides import EACH, NOT_HYDRA, check, explain, groups, quote
 from sketchbench.run.config.own_files import mistakes, own_files
+from sketchbench.run.config.references import check_references
 from sketchbench.run.config.schema import SchemaError, load
 from sketchbench.run.config.targets import any_target, check_targets
 from sketchbench.run.execution import SENSING
@@ -242,6 +243,7 @@ def load_part(kind: str, name: str, conf: Path = CONF, folder: Path | None = Non
 
     config = compose([f"+{kind}={name}"], conf, folder)
     try:
+        _check_references(config, folder)
         node = dict(OmegaConf.to_container(config[kind], resolve=True, throw_on_missing=True))  # type: ignore[arg-type]
     except (OmegaConfBaseException, TypeError) as error:
         raise ValueError(f"{str(error).splitlines()[0]}; it must map _target_ and parameters to values") from None
@@ -261,6 +263,7 @@ def frozen(config: "DictConfig", folder: Path | None = None) -> ComposedConfig:
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
+    _check_references(config, folder)
     try:
         resolved = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
     except OmegaConfBaseException as error:
@@ -290,6 +293,14 @@ def frozen(config: "DictConfig", folder: Path | None = None) -> ComposedConfig:
         label = method.get("label", method["name"])
     check_targets(kept, folder)
     return ComposedConfig(_in_order(kept), label)
+
+
+def _check_references(config: "DictConfig", folder: Path | None) -> None:
+    """Check the references of a config that a user's folder takes part in; see `check_references`."""
+    from omegaconf import OmegaConf
+
+    if folder:
+        check_references(OmegaConf.to_container(config))
 
 
 def _in_order(part: Any) -> Any:

@@ -2,6 +2,7 @@
 its own, or hide text from a reader."""
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from sketchbench.run.config.schema import SchemaError, load
 
 MOST = 1 << 20  # bytes of a file
 LINE = 1000  # characters of a string
+BLANK = "\u115f\u1160\u2800\u3164\uffa0"  # letters without ink
 HEADER = re.compile(r"^\s*#\s*@package.*", re.MULTILINE)  # Hydra's, by which a file fills another section
 PLACE = re.compile(r"(?:(?:override|optional) +)*/([^/@:]*)")  # of an entry of `defaults` in another group
 
@@ -53,9 +55,11 @@ def _check(path: Path, conf: Path) -> Iterator[str]:
 
 
 def is_plain(text: str, most: int = LINE) -> bool:
-    """Return whether a terminal shows all of a string as it is: no escape sequences, control characters or marks of
-    another direction of writing, and at most so many characters."""
-    return len(text) <= most and all(letter.isprintable() or letter in "\n\t" for letter in text)
+    """Return whether a terminal shows all of a string as it is: no escape sequences, control characters, marks of
+    another direction of writing, blank letters or towers of accents, and at most so many characters."""
+    seen = all(letter in "\n\t" or (letter.isprintable() and letter not in BLANK) for letter in text)
+    marks = "".join("m" if unicodedata.combining(letter) else " " for letter in text)
+    return len(text) <= most and seen and "mmm" not in marks
 
 
 def _texts(content: Any) -> Iterator[str]:

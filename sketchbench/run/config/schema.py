@@ -53,6 +53,11 @@ class YAML(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
         super().__init__(stream)
         self.anchors: dict[str, Any] = {}
 
+    def flatten_mapping(self, node: Any) -> None:
+        super().flatten_mapping(node)
+        if len(node.value) > LARGEST:
+            raise SchemaError(f"line {node.start_mark.line + 1}: it has more than {LARGEST} values, by merges (<<)")
+
 
 class _Loader(YAML):
     """YAML without duplicate keys. A date is a string, as in JSON."""

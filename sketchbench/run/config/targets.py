@@ -15,7 +15,7 @@ from typing import Any
 
 from sketchbench.base.errors import ConfigError
 from sketchbench.base.project import CONF
-from sketchbench.run.digest import CodeDigest, locate
+from sketchbench.run.digest import CodeDigest, locate, parse
 
 ANY_TARGET = "SKETCHBENCH_ANY_TARGET"  # a user sets this variable to 1 to allow all targets
 LOOKUPS = tuple(f"hydra.utils.get_{kind}" for kind in ("class", "method", "object", "static_method"))
@@ -30,12 +30,14 @@ def any_target() -> bool:
 
 
 def targets(node: Any) -> Iterator[str]:
-    """Yield every `_target_` in a config, and the code that it looks up by name."""
-    if isinstance(node, dict):
-        if "_target_" in node:
-            yield node["_target_"]
-        if node.get("_target_") in LOOKUPS:
-            yield from map(str, (node.get("path"), *node.get("_args_", ())))
+    """Yield every `_target_` in a config, and the code that it looks up by name. Raises ConfigError for a `_target_`
+    that is no string."""
+    if isinstance(node, dict) and "_target_" in node:
+        if not isinstance(target := node["_target_"], str):
+            raise ConfigError(f"_target_: {target!r:.60} must be the name of a class, with its module")
+        yield target
+        if target in LOOKUPS:
+            yield from map(str, (node.get("path"), *(node.get("_args_") or ())))
     for value in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
         yield from targets(value)
 
@@ -51,10 +53,8 @@ def strings(node: Any) -> Iterator[str]:
 def check_targets(node: Any, folder: Path | None) -> None:
     """Raise ConfigError, in one line, for a target in a config of a user's folder that the folder may not name. Targets
     that no module answers to pass: they run nothing, and later checks explain them."""
-    if folder is None or any_target():
-        return
     for target in targets(node):
-        if not _is_allowed(target, folder):
+        if folder and not any_target() and not _is_allowed(target, folder):
             raise ConfigError(
                 f"_target_: {target} is outside of the folder's modules, sketchbench's methods and torch.nn; read what"
                 f" it does, and set {ANY_TARGET}=1 to allow it"
@@ -62,11 +62,11 @@ def check_targets(node: Any, folder: Path | None) -> None:
 
 
 @functools.cache
-def _is_allowed(target: str, folder: Path) -> bool:
-    top, dot, rest = target.partition(".")
+def _is_allowed(target: str, folder: Path, asked: frozenset[str] = frozenset()) -> bool:
+    top = target.partition(".")[0]
     if top == "sketchbench":
         return _is_public(target)
-    if not dot or target in LOOKUPS or LAYER.fullmatch(target):
+    if target in LOOKUPS or LAYER.fullmatch(target):
         return True
     try:
         found = importlib.util.find_spec(top)
@@ -76,7 +76,21 @@ def _is_allowed(target: str, folder: Path) -> bool:
         return True
     places = [found.origin, *(found.submodule_search_locations or ())]
     own = all(place is None or Path(place).is_relative_to(folder) for place in places)
-    return own and any(places) and ("." not in rest or locate(target, (folder,)) is not None)
+    file = locate(target, (folder,)) if own and any(places) else None
+    others = () if file is None or target in asked else _imported(target, file, folder)
+    return file is not None and all(_is_allowed(name, folder, asked | {target}) for name in others)
+
+
+def _imported(target: str, file: Path, folder: Path) -> Iterator[str]:
+    """Yield the full names of what a module imports by the name of a target, or by `*`, and does not define."""
+    wanted, package = target.rpartition(".")[2], file.parent.relative_to(folder).parts
+    if re.search(rf"^(?:(?:class|def) {wanted}\b|{wanted} *[:=])", file.read_text(encoding="utf-8"), re.MULTILINE):
+        return
+    for local, name in parse(file).imports:
+        if local in (wanted, "*"):
+            bare = name.lstrip(".")
+            above = package[: len(package) - (len(name) - len(bare)) + 1] if bare != name else ()
+            yield ".".join((*above, bare if local == wanted else f"{bare[:-1]}{wanted}"))
 
 
 def _is_public(target: str) -> bool:
