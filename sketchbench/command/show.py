@@ -196,10 +196,9 @@ def _origin(claim: Claim, scale: ReportedScale, row: Row, folder: Path | None) -
         yield f"  {transfer.command(scale)}"
         return
     roots = {name: value for study, own in settings.items() for name, value in _root(scale.name, study, own).items()}
-    yield f"  {commands.workflow(scale.name, claim.studies)}{commands.own(folder)}{_settings(roots, ' --{} {}')}"
-    if single := commands.single_run(CONF, scale.name, row):
-        own = _settings(settings.get(row["study"], {}), " {}={}")
-        yield f"  {single}{f' --folder {shlex.quote(str(folder))}' if folder else ''}{own}"
+    yield f"  {commands.workflow(scale.name, claim.studies)}{commands.own(folder)}{_options(roots)}"
+    if single := commands.single_run(CONF, scale.name, row, settings=settings.get(row["study"])):
+        yield f"  {single}{f' --folder {shlex.quote(str(folder))}' if folder else ''}"
 
 
 def _root(scale: str, study: str, settings: Mapping[str, str]) -> dict[str, str]:
@@ -209,5 +208,5 @@ def _root(scale: str, study: str, settings: Mapping[str, str]) -> dict[str, str]
     return {**settings, "seed": str(int(seed) - added)} if added else dict(settings)
 
 
-def _settings(settings: Mapping[str, str], form: str) -> str:
-    return "".join(form.format(name, value) for name, value in sorted(settings.items(), reverse=True))
+def _options(settings: Mapping[str, str]) -> str:
+    return "".join(f" --{name} {value}" for name, value in sorted(settings.items(), reverse=True))

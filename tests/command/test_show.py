@@ -108,7 +108,7 @@ def test_a_folder_of_ones_own(reports: Path, capsys: pytest.CaptureFixture[str])
     assert "quick" not in said
     assert "--scale paper --studies embedding,embedding_controls,moments --folder mine --only mine --seed 7" in said
     assert "sketch=srht scale=paper" in said
-    assert " --folder mine seed=7 kernels=numba\n" in said
+    assert " seed=7 kernels=numba --folder mine\n" in said
 
 
 @pytest.mark.usefixtures("reports")
