@@ -68,6 +68,7 @@ TARGETS = {
     "test-cuda": "-m pytest -n auto --dist worksteal -m (gpu or cuda) and not long_emulated tests -n",
     "test-flower": "-m pytest -p no:xdist tests/integrations/test_flower.py -n",
     "test-slurm": "-m pytest -p no:xdist -m slurm tests/slurm -n",
+    "test-storage": "-m pytest -p no:xdist -m storage tests/storage -n",
 }
 
 
@@ -97,7 +98,7 @@ def test_make_in_any_folder(tmp_path: Path) -> None:
     python.write_text(STUB)
     python.chmod(0o755)
     shutil.copy(python, python.with_name("g++"))
-    for ready in ("ready", "site", "slurm", "cuda"):
+    for ready in ("ready", "site", "slurm", "storage", "cuda"):
         (folder / ".venv" / ready).touch()
     code, output, calls = made(folder, *TARGETS, "ARGS=-n")
     assert code == 0, output
