@@ -81,7 +81,7 @@ class PowerSGD(Compressor):
         return super().begin(trials, clients, kernels)._replace(server=nothing)
 
     def starts(self, kept: list[Array], at: At) -> list[Array]:
-        """The orthonormal Q (T, m, r) of each matrix: from the last round, with random columns for those lost."""
+        """Return the orthonormal Q (T, m, r) of each matrix: that of the last round, its lost columns drawn anew."""
         return [self._start(number, q, at) for number, q in enumerate(kept)]
 
     def _start(self, number: int, kept: Array, at: At) -> Array:

@@ -67,8 +67,9 @@ def phases(compressor: object) -> int:
 
 
 def conserves(compressor: object) -> bool:
-    """Return whether feedback loses nothing, True by default: steps and memory add up to the updates. With feedback at
-    the server, their sketches do, the part `cells` of the messages."""
+    """Return whether feedback loses nothing, True by default: steps and memory add up to the updates. If the
+    server keeps the memory, the sketches of steps and memory add up to the sketches of the updates, the part `cells` of
+    the messages."""
     return bool(getattr(compressor, "conserves", True))
 
 

@@ -22,8 +22,11 @@ def averages(round_: Round, objective: Objective) -> Path:
 
 
 def ratios(path: Path, p: Assumptions, eta: float, objective: Objective) -> dict[str, Array]:
-    """By lemma, its smaller side over the other side: the largest ratio of all local steps, (T_r,). Lemma F.6 needs two
-    local steps, and is left out for a round of one. Ratios are 0 in trials that have converged up to rounding."""
+    """Return, for each lemma, the ratio of its smaller side to its larger side, the largest of all local steps, (T_r,).
+
+    Lemma F.6 needs two local steps, so it is left out if a round has a single step. Ratios are 0 in trials that have
+    converged up to rounding.
+    """
     sides: dict[str, list[tuple[Array, Array]]] = {
         "F.3": [(at.squared_gradient, lemmas.most_gradient(p, at)) for at in path],
         "F.4": [(lemmas.least_progress(p, at), at.progress + p.smoothness / 2 * at.spread) for at in path],

@@ -23,7 +23,7 @@ def normal_quantile(error: float) -> float:
 
 
 def student_quantile(error: float, freedom: int) -> float:
-    """The t with which Student's t with `freedom` degrees of freedom lies outside [-t, t] with probability `error`."""
+    """Return the t that |X| exceeds with probability `error`, for a Student X with `freedom` degrees of freedom."""
     if not freedom >= 1:
         raise ValueError(f"freedom={freedom} must be >= 1")
     return float(-special.stdtrit(freedom, _half(error)))

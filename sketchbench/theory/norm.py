@@ -22,19 +22,20 @@ def bound(h: Vectors, *, b: Count, embedding_constant: NonNegative) -> NDArray[n
 
 @checked
 def gaussian(h: Vectors, *, b: Count) -> Vector:
-    """Independent N(0, 1/b) entries: 1 + (d + 1)/b times ‖h‖²."""
+    """Return (1 + (d + 1)/b)‖h‖², the moment for independent N(0, 1/b) entries."""
     return (1 + (h.shape[-1] + 1) / b) * _square(h)
 
 
 @checked
 def hashed(h: Vectors, *, b: Count) -> Vector:
-    """AMS, CountSketch and sparse embeddings: 1 + (d - 1)/b times ‖h‖²."""
+    """Return (1 + (d - 1)/b)‖h‖², the moment for AMS, CountSketch and sparse embeddings."""
     return (1 + (h.shape[-1] - 1) / b) * _square(h)
 
 
 @checked
 def sampled_hadamard(h: Vectors, *, b: Count, replacement: bool = False) -> Vector:
-    """SRHT padded to n: 1 + (d - 1)/b · (n - b)/(n - 1) times ‖h‖²; 1 for (n - b)/(n - 1) with replacement."""
+    """Return (1 + (d - 1)/b · (n - b)/(n - 1))‖h‖², the moment for SRHT padded to n; with replacement the last factor
+    is 1."""
     d = h.shape[-1]
     n = 1 << (d - 1).bit_length()
     return (1 + (d - 1) / b * sampling.variance_factor(b, n, replacement)) * _square(h)
@@ -50,23 +51,23 @@ def sampled_cosine(h: Vectors, *, b: Count, replacement: bool = False) -> Vector
 
 @checked
 def uniform_sampling(h: Vectors, *, b: Count) -> Vector:
-    """Uniform sampling, b of d coordinates times d/b: d/b ‖h‖²."""
+    """Return d/b ‖h‖², the moment for uniform sampling of b coordinates, times d/b."""
     return h.shape[-1] / b * _square(h)
 
 
 @checked
 def balanced(h: Vectors, *, b: Count) -> Vector:
-    """Balanced CountSketch, with RRᵀ = q I for q = d/b columns in every bucket: q ‖h‖²."""
+    """Return q ‖h‖², the moment for balanced CountSketch: RRᵀ = q I, for q = d/b columns in every bucket."""
     return h.shape[-1] / b * _square(h)
 
 
 @checked
 def identity(h: Vectors, *, b: Count) -> Vector:
-    """R = I: ‖h‖²."""
+    """Return ‖h‖², the moment for R = I."""
     return _square(h)
 
 
 @checked
 def nothing(h: Vectors, *, b: Count) -> Vector:
-    """R = 0: 0."""
+    """Return 0, the moment for R = 0."""
     return 0 * _square(h)

@@ -17,8 +17,8 @@ def lines(formula: str) -> list[str]:
 
 
 def check_formula(formula: str) -> None:
-    """Raise ValueError, in one line, for an empty line, unpaired braces or \\left and \\right, and for LaTeX that the
-    site can't set. The build of the site, which has a converter, checks commands."""
+    """Raise ValueError, in one line, if a line is empty, if braces or \\left and \\right are unpaired, or if the site
+    can't set the LaTeX. The build of the site checks commands, because only the build has a converter."""
     for line in lines(formula):
         if not line:
             raise ValueError("formula: a line is empty; lines are separated by \\\\")
