@@ -20,7 +20,7 @@ from sketchbench.base.project import PACKAGE, PROJECT
 
 # Modules that describe results and change no number: rewording them makes no run again.
 DESCRIPTIONS = ("sketchbench/measure/column.py",)
-DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
+PARTED = re.compile(r"[./:\\]+")  # of a dotted name or a path
 LOGGERS = ("log", "logger", "logging", "warnings")
 
 
@@ -174,12 +174,13 @@ def _parse(path: Path, _changed: int) -> Source:
 
 
 def module_names(text: str) -> Iterator[str]:
-    """The dotted names that a string may stand for, `pkg.mod`, `pkg.mod:f`, `.mod` or `folder/mod.py`; none for other
-    strings."""
-    name = text.strip(".").removesuffix(".py").replace("/", ".").replace(":", ".")
-    if DOTTED.fullmatch(name):
-        yield name
-        yield from filter(None, [name.partition(".")[2]])
+    """The dotted names that a string may end with, as do `pkg.mod`, `pkg.mod:f`, `.mod` and a path to `mod.py`; none
+    for other strings."""
+    parts = PARTED.split(text.strip("./").removesuffix(".py"))
+    for first in reversed(range(len(parts))):
+        if not parts[first].isidentifier():
+            return
+        yield ".".join(parts[first:])
 
 
 def _imports(tree: ast.AST) -> Iterator[Import]:

@@ -50,6 +50,9 @@ NAMES: dict[str, Any] = {
     "an entry point": "soft:half",
     "a module": {"name": ["soft"]},
     "a file": "mine/soft.py",
+    "a file that is here": "./soft.py",
+    "a file of another place": "/a b/some-where/soft.py",
+    "a file of Windows": r"C:\mine\soft.py",
 }
 
 
