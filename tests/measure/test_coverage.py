@@ -15,9 +15,9 @@ from sketchbench.measure.interval import mean_interval
 from sketchbench.report.claim.criteria import are_trusted
 
 pytestmark = pytest.mark.statistical
-# The most misses, over the error rate of one side, from this error rate on; and of fewer trials than 1,000, whose
+# The most misses, over the error rate of one side, from this error rate on; and of fewer trials than 2,000, whose
 # extremes are never far.
-MISSES, OF_FEW = {1e-4: 2.0, 1e-6: 12.0, 1e-8: 80.0}, 130.0
+MISSES, OF_FEW = {1e-4: 2.0, 1e-6: 13.0, 1e-8: 80.0}, 140.0
 EXPECTED = 20  # times that the rarer value is seen
 
 
@@ -67,6 +67,6 @@ def test_the_interval_of_a_mean_of_rare_values() -> None:
     found = used()
     assert found
     for trials, error in found:
-        most = OF_FEW if trials < 1000 else next(most for least, most in MISSES.items() if error > least)
+        most = OF_FEW if trials < 2000 else next(most for least, most in MISSES.items() if error > least)
         for more, ratio in ((1, 2.0), (2, 2.0), (4, 4.0)):
             assert missed(trials, error, more, ratio) <= most, (trials, error, more, ratio)
