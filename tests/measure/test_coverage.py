@@ -25,8 +25,8 @@ def used() -> list[tuple[int, float]]:
     """The numbers of trials, from 200 on, of means behind the published verdicts, each with its error rate."""
     verdicts = pd.read_csv(reports() / "claims.csv")
     means = verdicts[verdicts["criterion"].isin(["equality", "upper_bound"]) & (verdicts["trials"] >= 200)]
-    pairs = {(int(row.trials), float(f"{QUICK.of(row.study):.3g}")) for row in means.itertuples()}
-    return sorted(pairs)
+    rows = zip(means["trials"].astype(int), means["study"].astype(str), strict=True)
+    return sorted({(trials, float(f"{QUICK.of(study):.3g}")) for trials, study in rows})
 
 
 def draws(trials: int, chances: tuple[float, float]) -> Iterator[tuple[float, int, int]]:
