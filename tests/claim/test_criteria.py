@@ -153,6 +153,14 @@ def test_means_too_skewed_to_judge(criterion: str) -> None:
     assert verdict(criterion, {**row, "mean": 9.0, "skewness": 21.0}) == "inconclusive"
 
 
+@pytest.mark.parametrize("criterion", ["equality", "upper_bound"])
+@pytest.mark.parametrize(("minimum", "maximum", "expected"), [(-12, 14, "inconclusive"), (0, 14, "holds")])
+def test_means_of_rare_values_on_both_sides(criterion: str, minimum: float, maximum: float, expected: str) -> None:
+    """Extremes 13 standard deviations away on both sides, of 10,000 trials; 12 are allowed."""
+    row = mean(1.0, exact=1.0, bound=2.0, skewness=0.1, minimum=minimum, maximum=maximum)
+    assert verdict(criterion, row) == expected
+
+
 def power_law(slope: float, claimed: float, sd: float = 0.01) -> list[dict[str, Any]]:
     return [
         {

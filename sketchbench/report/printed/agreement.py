@@ -88,7 +88,8 @@ def judge_single(cell: PrintedCell, row: Mapping[Any, Any], others: Sequence[Map
     granted = (cell.rounding + cell.tolerance.amount) * (1 + ROUNDING)
     inside = low - granted <= cell.number <= high + granted
     words = f"{low:.4g} to {high:.4g}, from 1 trial with the spread of the most variable of {len(others)} other rows"
-    reason = f"{cell.printed} lies {'inside' if inside else 'outside'} {words}, at most {max(limits):.2g} of it"
+    factor = math.exp(normal_quantile(ERROR / 2) * spread)
+    reason = f"{cell.printed} lies {'inside' if inside else 'outside'} {words}, a factor of {factor:.3g} either way"
     if inside and (high - low) / 2 > cell.tolerance.widest * abs(cell.number):
         return CellOutcome(OPEN, f"{reason}, which is too wide to decide", mean, low, high, 1)
     return CellOutcome(AGREES if inside else DIFFERS, reason, mean, low, high, 1)
