@@ -128,7 +128,10 @@ class DiscreteSRHT(Compressor):
         reach = secure_sum.reach(self.bits, self.family.b, self.wraps)
         unit = norms.astype("float64") * secure_sum.unit(self.family.n**-0.5, 0.0, clients, reach)
         if not math.isfinite(float(unit.max())):
-            raise ValueError(f"bits={self.bits} hold no sum of {clients} clients' rounded numbers; use more bits")
+            raise ValueError(
+                f"bits={self.bits} hold no sum of {clients} clients' rounded numbers; use more bits, or scale the "
+                f"updates down if the sum of their norms, {float(norms.max()):.3g}, left float32"
+            )
         return at.kernels.xp.where(unit > 0, unit, 1.0)
 
     def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:

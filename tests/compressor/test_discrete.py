@@ -195,6 +195,8 @@ def test_too_few_bits_are_refused(reference: Kernels) -> None:
         made(bits=6).protect(SUMS)
     with pytest.raises(ValueError, match="bits=3 hold no sum of 5 clients' rounded numbers; use more bits"):
         step(made(bits=3), updates(trials=2), reference)
+    with pytest.raises(ValueError, match=r"scale the updates down if the sum of their norms, inf, left float32"):
+        step(made(bits=16), np.float32(2.0**126) * updates(trials=2), reference)
     with pytest.raises(SizeError, match="DiscreteSRHT needs 6 bytes"):
         DiscreteSRHT(Layout(((D,),)), 5)
 
