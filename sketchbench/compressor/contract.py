@@ -24,6 +24,11 @@ NONZEROS = 16  # one of so many entries of a sparse vector is not 0
 SPIKE = 3  # the largest entry of a vector with a spike, over the norm of all others
 LAYERS = 8  # layers of unequal scale are multiplied by powers of two, up to 2^8 and down to 2^-8
 REGIONS = 9  # equal parts of an update of 9/8 times a power of two, of which the last part lies beyond the power
+PERIOD = 32  # rounds of a window
+LATE = (2**10, 2**20)  # the second window begins in one of these rounds
+CLEAR = 8  # standard errors beyond which the mean of one round, or a correlation, is no chance
+CORRELATED = 0.25  # excess of the variance of a sum over the sum of variances, below which it is not looked at
+MAGNITUDE = 1.2  # of the entries of a constant vector: between powers of two, where rounding costs nearly most
 LOST = 0.75  # deviation of a region that refutes unbiasedness: 6 standard deviations or more of REGION_WORDS words
 
 
@@ -38,12 +43,15 @@ class MessageDeviation(NamedTuple):
 class Bias(NamedTuple):
     """The deviation C(x) - x relative to ‖x‖, with a mean of 0 if C is unbiased: along x, along the largest mean
     deviation in the first half of the draws, and at the entry with the largest one there, in standard errors; and its
-    square, whose mean is the variance."""
+    square, whose mean is the variance. Two events, which are above 1 in a wrong one: the mean along x in each round,
+    and the correlations of rounds and of trials."""
 
     along: MessageDeviation
     direction: MessageDeviation
     entry: MessageDeviation
     square: MessageDeviation
+    rounds: Values
+    correlations: Values
 
 
 class PlayedRounds(NamedTuple):
@@ -106,13 +114,14 @@ class CompressorSubject:
 
 def vectors(kind: str, random: np.random.Generator, count: int, layout: Layout) -> NDArray[np.float32]:
     """Draw vectors (count, d) of a kind: `gaussian`, `heavy-tailed` (Student's t with 2 degrees of freedom), `sparse`
-    (normal, with most entries 0), `constant` (entries ±1), `spike` (normal, with one large entry), or `layers` (normal,
-    with a scale for each parameter)."""
+    (normal, with most entries 0), `constant` (entries ±MAGNITUDE, all of one sign in every other vector), `spike`
+    (normal, with one large entry), or `layers` (normal, with a scale for each parameter)."""
     d = layout.d
     if kind == "heavy-tailed":
         x = random.standard_t(2, (count, d))
     elif kind == "constant":
-        x = random.choice([-1.0, 1.0], (count, d))
+        x = MAGNITUDE * random.choice([-1.0, 1.0], (count, d))
+        x[::2] = x[::2, :1]
     else:
         x = random.standard_normal((count, d))
     if kind == "sparse":
@@ -125,29 +134,61 @@ def vectors(kind: str, random: np.random.Generator, count: int, layout: Layout) 
     return x.astype(np.float32)
 
 
-def bias(subject: CompressorSubject, kind: str, draws: int, block: int) -> Bias:
-    """Measure the deviation of C(x) from one vector x of a kind over `draws` keys, in blocks of `block` draws."""
+def windows(subject: CompressorSubject) -> tuple[range, range]:
+    """Return the numbers of PERIOD rounds in a row from round 0 on, and of as many from a late round on."""
+    late = int(subject.random("late").integers(*LATE))
+    return range(PERIOD), range(late, late + PERIOD)
+
+
+def bias(subject: CompressorSubject, kind: str, draws: int, block: int, every: bool) -> Bias:
+    """Measure the deviation of C(x) from one vector x of a kind over `draws` keys, in blocks of at most `block` draws,
+    each in another round: as many blocks as both windows have rounds if `every` round is judged."""
     part = "bias" if kind == "gaussian" else f"bias {kind}"
     x = vectors(kind, subject.random(part), 1, subject.compressor.layout)
     size = float(np.linalg.norm(x))
+    numbers = subject.random(part).permutation(np.concatenate(windows(subject)))
+    block = min(block, draws // len(numbers)) if every else block
+    renewed = traits.fresh(subject.compressor)
     coded = []
-    for first in range(0, draws, block):
+    for place, first in enumerate(range(0, draws, block)):
         count = min(block, draws - first)
         shared = subject.kernels.asarray(np.repeat(x, count, axis=0))
-        coded.append(_numpy(subject, subject.compress(shared, subject.at(count, part=f"{part} {first}"))))
+        number = int(numbers[place % len(numbers)])
+        at = subject.at(count, number, part if renewed and place < len(numbers) else f"{part} {first}")
+        coded.append(_numpy(subject, subject.compress(shared, at)))
     off = (np.concatenate(coded) - x.astype(np.float64)) / size
+    whole = off[: block * (len(off) // block)].reshape(-1, block, off.shape[1]) if every else off[None, :0]
     search, measure = off[: draws // 2], off[draws // 2 :]
     mean, error = search.mean(axis=0), search.std(axis=0) / len(search) ** 0.5
     scores = abs(mean) / np.maximum(error, error.mean() + TINY)  # the error of one entry may be small by chance
     worst, length = int(scores.argmax()), float(np.linalg.norm(mean))
     towards = mean / max(length, TINY)
-    along, judged = (half @ x[0].astype(np.float64) / size for half in (search, measure))
+    unit = x[0].astype(np.float64) / size
+    along, judged = (half @ unit for half in (search, measure))
     return Bias(
         _deviation(abs(along.mean()) / (along.std() / len(search) ** 0.5 + TINY), judged),
         _deviation(length / (float(np.linalg.norm(error)) + TINY), measure @ towards),
         _deviation(float(scores[worst]), measure[:, worst]),
         MessageDeviation(float((search**2).sum(axis=1).mean()), (measure**2).sum(axis=1)),
+        _round_means(whole @ unit),
+        np.array([_correlation(whole), _correlation(whole[: len(numbers)].swapaxes(0, 1))]),
     )
+
+
+def _round_means(along: Values) -> Values:
+    """The mean deviation along x in each round, of all (rounds, draws), over what is no chance: (rounds,)."""
+    error = along.std() / max(1, along.shape[1]) ** 0.5 if along.size else 0.0
+    return abs(along.mean(axis=1)) / max(CLEAR * error, EXACT) if along.size else np.zeros(1)
+
+
+def _correlation(off: Values) -> float:
+    """By how much the square of the sum of n deviations, of (groups, n, d), exceeds the sum of squares, of which it has
+    the mean if they are independent, over what is no chance."""
+    squares = (off**2).sum(axis=(1, 2))
+    if not squares.size or squares.max() <= EXACT**2 * off.shape[1]:
+        return 0.0
+    ratios = (off.sum(axis=1) ** 2).sum(axis=1) / squares.mean()
+    return float((ratios.mean() - 1) / max(CORRELATED, CLEAR * ratios.std() / len(ratios) ** 0.5))
 
 
 def _deviation(score: float, values: Values) -> MessageDeviation:
@@ -158,7 +199,8 @@ def _deviation(score: float, values: Values) -> MessageDeviation:
 def losses(subject: CompressorSubject, kind: str, trials: int) -> Values:
     """Return ‖C(x) - x‖² / ‖x‖² for random vectors x of a kind, (trials,)."""
     x = vectors(kind, subject.random(kind), trials, subject.compressor.layout)
-    coded = subject.compress(subject.kernels.asarray(x), subject.at(trials, part=kind))
+    number = int(subject.random(f"round of {kind}").choice(np.concatenate(windows(subject))))
+    coded = subject.compress(subject.kernels.asarray(x), subject.at(trials, number, kind))
     exact = x.astype(np.float64)
     lost: Values = ((_numpy(subject, coded) - exact) ** 2).sum(axis=1) / (exact**2).sum(axis=1)
     return lost
@@ -264,6 +306,27 @@ def detect_changes(subject: CompressorSubject, trials: int, clients: int) -> Val
     return 1.0 - _equal(subject, *joined).astype(np.float64)
 
 
+def detect_crosstalk(subject: CompressorSubject, rounds: PlayedRounds, clients: int, number: int) -> Values:
+    """Return 1 for each trial with a message that changes if only other clients' updates change, or with a step or a
+    memory that changes if only other trials do, in round `number`, else 0: (T,). Earlier replies stay."""
+    compressor, trials, at = subject.compressor, len(rounds.steps), subject.at(len(rounds.steps), number)
+    x, others = (subject.updates(part, trials, clients) for part in ("here", "others"))
+    kept = np.ones((trials, clients), dtype=bool)
+    kept[1::2] = subject.random("kept").permuted(np.arange(clients) % 2 == 0)
+    changed = subject.kernels.xp.where(subject.kernels.asarray(kept)[..., None], x, 4 * others)
+    one, other = (compressor.exchange(y, rounds.memory, at) for y in (x, changed))
+    carried = changed if rounds.memory.clients is None else changed + rounds.memory.clients
+    wrong = np.zeros(trials, dtype=bool)
+    for phase, message in enumerate(one.messages):
+        again = compressor.encode(carried, rounds.memory, at, one.replies[:phase]) if phase else other.messages[0]
+        for name, part in message.parts.items():
+            differs = raw(subject, part != again.parts[name]).reshape(trials, clients, -1).any(axis=2)
+            wrong |= (differs & kept).any(axis=1)
+    for ours, theirs in zip(*(door.arrays((done.step, *done.memory)) for done in (one, other)), strict=True):
+        wrong |= raw(subject, ours != theirs).reshape(trials, -1).any(axis=1) & kept.all(axis=1)
+    return wrong.astype(np.float64)
+
+
 def check_renewal(subject: CompressorSubject, trials: int) -> tuple[Values, Values]:
     """Check whether operators are drawn anew as the compressor states, by the messages of one vector.
 
@@ -314,9 +377,10 @@ def detect_traces(subject: CompressorSubject, rounds: PlayedRounds, clients: int
     round `number` accepts the update."""
     trials = len(rounds.steps)
     before = [array.copy() for array in door.arrays(tuple(rounds.memory))]
+    random = subject.random("places without a number")
     for entry in NUMBERLESS:
         x = subject.updates("no number", trials, clients)
-        x[:, -1, -1] = entry
+        x[tuple(random.integers(x.shape))] = entry
         try:
             subject.compressor.exchange(x, rounds.memory, subject.at(trials, number))
         except (ValueError, ArithmeticError):
@@ -372,8 +436,9 @@ def _numpy(subject: CompressorSubject, array: Array) -> Values:
     return raw(subject, array).astype(np.float64)
 
 
-def relative(subject: CompressorSubject, actual: Array, wanted: Array) -> Values:
-    """Return the distance between vectors (T, n), over the length of the wanted vectors, (T,); 0 if both are 0."""
+def relative(subject: CompressorSubject, actual: Array, wanted: Array, least: Any = TINY) -> Values:
+    """Return the distance between vectors (T, n), over the length of the wanted vectors, (T,); 0 if both are 0. Wanted
+    vectors that are shorter than `least`, a number or (T,), count as so long."""
     ours, theirs = _numpy(subject, actual), _numpy(subject, wanted)
     distance, length = np.linalg.norm(ours - theirs, axis=1), np.linalg.norm(theirs, axis=1)
-    return np.asarray(distance / np.where(distance > 0, np.maximum(length, TINY), 1.0))
+    return np.asarray(distance / np.where(distance > 0, np.maximum(length, np.maximum(least, TINY)), 1.0))

@@ -1,7 +1,7 @@
 """Long runs of a compressor: what must hold in every round, for every number of clients, and of every key.
 
-A run has PERIOD rounds in a row from round 0 on, and as many from a late round on. A defect in one round of every p is
-met in both, for each period p up to PERIOD.
+A run has `windows`: PERIOD rounds in a row from round 0 on, and as many from a late round on. A defect in one round of
+every p is met in both, for each period p up to PERIOD.
 """
 
 import dataclasses
@@ -14,13 +14,14 @@ import numpy as np
 from sketchbench.base import seeds
 from sketchbench.compressor import door, traits
 from sketchbench.compressor.compressor import At, Exchange, Memory
-from sketchbench.compressor.contract import KINDS, CompressorSubject, Values, raw, relative, vectors
+from sketchbench.compressor.contract import KINDS, CompressorSubject, Values, raw, relative, vectors, windows
 from sketchbench.compressor.message import Message
 from sketchbench.compressor.parties import Ask, Change, SentRound, party, rooted, same, to_bytes
 from sketchbench.kernels import Array
+from sketchbench.measure.summary import ROUNDING
 
-PERIOD = 32
-LATE = (2**10, 2**20)  # a run's late round is one of these
+LEAST = 0.01  # of a client's length: a shorter mean counts as so long, as it may be the clients' rounding alone
+IDLE = 7  # in one of so many rounds there are updates of zeros
 CROWDS = (1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64)  # numbers of clients
 Events = dict[str, Values]  # in each trial, (T,)
 
@@ -39,12 +40,6 @@ class RunRound(NamedTuple):
         return Message({name: part for one in self.done.messages for name, part in one.parts.items()})
 
 
-def windows(subject: CompressorSubject) -> tuple[range, range]:
-    """Return the numbers of the rounds of a long run: the first ones, and late ones."""
-    late = int(subject.random("late").integers(*LATE))
-    return range(PERIOD), range(late, late + PERIOD)
-
-
 def play(subject: CompressorSubject, numbers: range, trials: int, clients: int) -> Iterator[RunRound]:
     """Run these rounds with updates of all kinds in turn. Every round begins as after a restart, with a new compressor
     and with a memory from a file."""
@@ -60,8 +55,12 @@ def play(subject: CompressorSubject, numbers: range, trials: int, clients: int) 
 
 
 def _updates(subject: CompressorSubject, kind: str, number: int, trials: int, clients: int) -> Array:
+    """Random updates; in one of IDLE rounds those of the first trial, and of a client of the last one, are 0."""
     drawn = vectors(kind, subject.random(f"endurance {number}"), trials * clients, subject.compressor.layout)
-    return subject.kernels.asarray(drawn.reshape(trials, clients, -1))
+    x = drawn.reshape(trials, clients, -1)
+    if number % IDLE == IDLE - 1:
+        x[0] = x[-1, number % clients] = 0
+    return subject.kernels.asarray(x)
 
 
 def served(subject: CompressorSubject, ask: Ask, played: RunRound, first: bool) -> Values:
@@ -82,10 +81,24 @@ def audit(subject: CompressorSubject, played: RunRound) -> Events:
         found["feedback"] = _lost(subject, played)
     if compressor.adds_up or traits.phases(compressor) == 1:
         name = "summed" if compressor.adds_up else "repeated"
-        found[name] = relative(subject, _other_step(subject, played), played.done.step)
+        found[name] = relative(subject, _other_step(subject, played), played.done.step, _least(subject, played))
     if compressor.linear:
         found["linear"] = _nonlinearity(subject, played)
     return found
+
+
+def losses(subject: CompressorSubject, played: RunRound, delta: float) -> Values:
+    """Return ‖C(x) - x‖² / ‖x‖² of the client that loses most in a round, over 1 - δ and rounding, (T,)."""
+    compressor, (carried, _, at, done) = subject.compressor, played
+    decoded = done.messages[-1].decoded_by(lambda: compressor.decode(done.messages[-1], at, done.replies[:-1]))
+    shape = (-1, compressor.layout.d)
+    lost = relative(subject, decoded.reshape(shape), carried.reshape(shape)).reshape(at.trials, -1)
+    return np.asarray(lost.max(axis=1) ** 2 / (1 - delta + ROUNDING))
+
+
+def _least(subject: CompressorSubject, played: RunRound) -> Values:
+    """LEAST of the mean length of a client's update and memory, (T,)."""
+    return np.asarray(LEAST * np.linalg.norm(raw(subject, played.carried), axis=2).mean(axis=1))
 
 
 def _lost(subject: CompressorSubject, played: RunRound) -> Values:
@@ -93,19 +106,20 @@ def _lost(subject: CompressorSubject, played: RunRound) -> Values:
     before, after, step = played.memory, played.done.memory, played.done.step
     if after.clients is not None:
         kept = after.clients.mean(axis=1, dtype="float64")
-        return relative(subject, step + kept, played.carried.mean(axis=1, dtype="float64"))
+        return relative(subject, step + kept, played.carried.mean(axis=1, dtype="float64"), _least(subject, played))
     sketched = subject.compressor.encode(step[:, None], before, played.at, ()).parts["cells"][:, 0].astype("float64")
     cells = played.done.messages[-1].parts["cells"].mean(axis=1, dtype="float64")
-    return relative(subject, sketched + after.server, cells + before.server)
+    return relative(subject, sketched + after.server, cells + before.server, _least(subject, played))
 
 
 def _other_step(subject: CompressorSubject, played: RunRound) -> Array:
-    """The step, from each message in place of the sum if messages add up, else from each message twice."""
+    """The step, from each message in place of the sum if messages add up, else from each message twice, the second
+    time in the opposite order."""
     compressor, (_, memory, at, done) = subject.compressor, played
     if compressor.adds_up:
         return subject.phases(played.carried, memory, at, summed=False)[1][-1].content
     parts = done.messages[-1].parts.items()
-    twice = Message({name: subject.kernels.xp.concatenate([part, part], axis=1) for name, part in parts})
+    twice = Message({name: subject.kernels.xp.concatenate([part, part[:, ::-1]], axis=1) for name, part in parts})
     return compressor.answer(twice, memory, at, ())[0].content
 
 

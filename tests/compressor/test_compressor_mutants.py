@@ -17,12 +17,12 @@ from sketchbench.compressor.compressor import At, Compressor, Exchange, Memory, 
 from sketchbench.compressor.discrete import DiscreteSRHT
 from sketchbench.compressor.message import Message, Reply
 from sketchbench.compressor.plain import Plain
-from sketchbench.compressor.quantised import QSGD, Float16, Int8
+from sketchbench.compressor.quantised import QSGD, Float16, Int8, Natural
 from sketchbench.compressor.sparse import RandomK, ShuffledRandomK, TopK
 from sketchbench.kernels import Array, Kernels
 from sketchbench.task.compressors.compressor_contract import Budget, CompressorContract
 
-LAYOUTS = [[[8, 12], [8], [4, 8], [4]]]
+LAYOUTS = [[[8, 12], [8], [4, 2, 2, 2], [], [3]]]
 LARGE = [[[72, 64], [1, 1]]]
 BUDGET = Budget(draws=1000, vectors=50, trials=3, clients=3, rounds=3, entries=4e7)
 _DECODED: dict[bytes, Array] = {}
@@ -253,6 +253,111 @@ class ClippedShuffle(ShuffledRandomK):
         return super().encode(x.clip(-most, most), memory, at, replies)
 
 
+class HalvedInRound13(QSGD):
+    """The step of one round is half of what it should be, by a server that all agree on."""
+
+    def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
+        return super().decode(message, at, replies) * np.float32(0.5 if at.round == 13 else 1)
+
+
+class OldPlaces(ShuffledRandomK):
+    """The order of the entries is new in each round, and their places are those of round 0."""
+
+    def places(self, at: At) -> Array:
+        sorts = np.argsort(super().places(at), axis=1)
+        return np.take_along_axis(RandomK.places(self, at._replace(round=0)), np.argsort(sorts, axis=1), axis=1)
+
+
+class EvenClients(QSGD):
+    """Of an even number of messages, every second is ignored."""
+
+    def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
+        step = 2 - message.parts["norm"].shape[1] % 2
+        heard = Message({name: part[:, ::step] for name, part in message.parts.items()})
+        return super().answer(heard, memory, at, replies)
+
+
+class CommonScale(Int8):
+    """Clients scale by the largest entry of all of them, which no message has told them."""
+
+    def scale(self, x: Array, at: At) -> Array:
+        own = super().scale(x, at)
+        return own * 0 + own.max(axis=1, keepdims=True)
+
+
+class ForgetsIdle(TopK):
+    """The memory of a trial whose updates are all 0 is lost."""
+
+    def remember(self, carried: Array, memory: Memory, delivered: Array) -> Array:
+        idle = (carried == memory.clients).all(axis=(1, 2), keepdims=True)
+        return super().remember(carried, memory, delivered) * np.float32(1) * ~idle
+
+
+class ForgetsLarge(TopK):
+    """The memory has 4,096 entries."""
+
+    def remember(self, carried: Array, memory: Memory, delivered: Array) -> Array:
+        first = (np.arange(self.layout.d) < 2**12).astype(np.float32)
+        return super().remember(carried, memory, delivered) * first
+
+
+class HalfOfLargeSums(RandomK):
+    """Sums of large updates are halved."""
+
+    def receive(self, message: Message, at: At) -> Message:
+        half = np.float32(0.5 if self.layout.d > 2**12 else 1)
+        return Message({"values": message.mean().parts["values"] * half})
+
+
+class LargePlaces(TopK):
+    """Places of large updates are sent in 64 bits."""
+
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
+        parts = super().encode(x, memory, at, replies).parts
+        wide = "int64" if self.layout.d > 2**12 else parts["places"].dtype
+        return Message({**parts, "places": parts["places"].astype(wide)})
+
+
+class SmallestLater(TopK):
+    """From round 1 on the smallest entries are sent."""
+
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
+        parts = super().encode(x if not at.round else 1 / (abs(x) + np.float32(1e-9)), memory, at, replies).parts
+        return Message({**parts, "values": np.take_along_axis(x, parts["places"].astype("int64"), axis=2)})
+
+
+class NothingOfConstants(QSGD):
+    """Updates whose entries are all equal are taken for zeros."""
+
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
+        flat = x.max(axis=2, keepdims=True) == x.min(axis=2, keepdims=True)
+        return super().encode(np.where(flat, np.float32(0), x), memory, at, replies)
+
+
+class TooSure(Natural):
+    """A variance that is stated too small by 1.3."""
+
+    variance: ClassVar[float] = 1 / 8 / 1.3
+
+
+class ChecksTheLast(TopK):
+    """What is no number is 0, but of the last client."""
+
+    def exchange(self, x: Array, memory: Memory, at: At, receive: Receive | None = None) -> Exchange:
+        counted = np.concatenate([np.nan_to_num(x[:, :-1], posinf=0, neginf=0), x[:, -1:]], axis=1)
+        return super().exchange(counted, memory, at, receive)
+
+
+class FiltersLost(RandomK):
+    """The filters of convolutions are lost."""
+
+    def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
+        dense = super().decode(message, at, replies)
+        for table, shape in zip(self.layout.tables, self.layout.shapes, strict=True):
+            dense[..., table.start : table.stop] *= len(shape) < 3
+        return dense
+
+
 MUTANTS: dict[type[Compressor], tuple[str, float]] = {  # the quantity that rejects it, and a compression
     ManyClients: ("summed", 4),
     OddClients: ("summed", 1),
@@ -279,6 +384,19 @@ MUTANTS: dict[type[Compressor], tuple[str, float]] = {  # the quantity that reje
     LossyCast: ("each_loss", 1),
     TwiceAsSure: ("variance", 1),
     ClippedShuffle: ("along", 4),
+    HalvedInRound13: ("round", 4),
+    OldPlaces: ("correlated", 4),
+    EvenClients: ("repeated", 4),
+    CommonScale: ("apart", 1),
+    ForgetsIdle: ("feedback", 4),
+    ForgetsLarge: ("feedback", 4),
+    HalfOfLargeSums: ("summed", 4),
+    LargePlaces: ("bytes", 4),
+    SmallestLater: ("each_loss", 4),
+    NothingOfConstants: ("along", 4),
+    TooSure: ("variance", 1),
+    ChecksTheLast: ("refusal", 4),
+    FiltersLost: ("direction", 4),
 }
 
 

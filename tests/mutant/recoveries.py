@@ -207,6 +207,30 @@ class WrongInStacks(Desketch):
         return super()._recover(sketch, y if sketch.operators is None else np.roll(y, 1, axis=0))
 
 
+class StacksOfFive(Desketch):
+    """Stacks of five operators and more decode the measurements of other operators."""
+
+    def _recover(self, sketch: Sketch, y: Array) -> Recovered:
+        return super()._recover(sketch, np.roll(y, (sketch.operators or 0) > 4, axis=0))
+
+
+class EightOfSeven(Desketch):
+    """k = 7 keeps eight entries."""
+
+    def _recover(self, sketch: Sketch, y: Array) -> Recovered:
+        return Desketch(min(self.k + (self.k == 7), sketch.d))._recover(sketch, y)
+
+
+class ElevenBits(Desketch):
+    """float32 estimates have the precision of float16."""
+
+    def _recover(self, sketch: Sketch, y: Array) -> Recovered:
+        found = super()._recover(sketch, y)
+        mantissas, exponents = np.frexp(found.x)
+        half = np.ldexp(np.round(mantissas * 2**11) / 2**11, exponents)
+        return found._replace(x=half.astype(y.dtype) if y.dtype == np.float32 else found.x)
+
+
 class GlobalNoise(Desketch):
     """Noise from NumPy's global generator."""
 

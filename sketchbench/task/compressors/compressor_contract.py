@@ -15,7 +15,7 @@ from sketchbench.base import seeds
 from sketchbench.base.parameters import AtLeastTwo, Checked, Count, Natural, NonEmptyList, Positive, Range
 from sketchbench.compressor import contract, endurance, parties, private_noise, traits
 from sketchbench.compressor.compressor import MakeCompressor
-from sketchbench.compressor.contract import CompressorSubject, Values
+from sketchbench.compressor.contract import CompressorSubject, MessageDeviation, Values
 from sketchbench.compressor.message import WORD, Layout, byte_limit
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row, Value
@@ -33,6 +33,7 @@ PATIENCE = 32  # rounds without a message after which a compressor is taken to s
 LARGEST = 1e30  # the value of a trial that has none, as a row's numbers are finite
 EVENT = 0.5  # the threshold of an indicator that is 0 or 1
 LARGE_WORDS, LARGE_DRAWS = 1024, 2  # of messages of large updates; one region of 9 gets 227 of their words
+MIDDLE = 2**17  # entries of the largest update with a whole round
 CLIENTS = 3  # of a long run
 OTHERS = 4  # vectors of other kinds than normal ones have one draw for so many of these
 
@@ -76,6 +77,13 @@ class Candidate(NamedTuple):
     values: Values
 
 
+class Biases(NamedTuple):
+    """What the draws of one size say of an unbiased compressor: counted events by name, and means."""
+
+    events: list[tuple[str, Values]]
+    means: list[Candidate]
+
+
 @dataclass(frozen=True)
 class CompressorContract(Checked):
     """Tests whether a compressor C keeps its statements, and what every training relies on, at each size.
@@ -95,7 +103,9 @@ class CompressorContract(Checked):
     Counts of trials at all sizes together in which the compressor fails, with the worst size; `maximum` is in units of
     the allowance, and the bound is 1:
 
-        each_loss: as `loss`, of every vector, if messages depend on nothing random.
+        each_loss: as `loss`, of every vector and message, if messages depend on nothing random.
+        round: in one round the mean along x is off, although it states that it is unbiased.
+        correlated: deviations of rounds or trials depend on one another, as above.
         region: a part of a large update is off in the mean, although it states that it is unbiased.
         feedback: error feedback loses or doubles more than `tolerance` of the updates, although it states that it
             conserves them.
@@ -107,6 +117,7 @@ class CompressorContract(Checked):
         bytes_up, bytes_down: the stated numbers of bytes differ from the counted numbers.
         served: a server in another process, which knows the key and gets the bytes of messages, makes another step.
         sameness: a second call with the same key gives another message or step.
+        apart: a client's message, or a trial's step or memory, changes with the updates of others.
         renewal: the next round's operator is the same though `fresh`, or another though not `fresh`; for compressors
             with a key, at compressions above 1. Without a key, messages depend on one.
         neighbours: the next trial has the same operator; for the same compressors.
@@ -144,10 +155,12 @@ class CompressorContract(Checked):
             budget = self.budget.within(subject)
             for name, values in self._events(subject, budget, keyed=compression > 1):
                 events[name].append((size, values))
-            losses = list(_losses(subject, budget.vectors))
+            losses, biases = list(_losses(subject, budget.vectors)), self._biases(subject, budget.draws)
             if losses and endurance.deterministic(subject):
                 events["each_loss"] += [(size, one.values / float(str(one.row["bound"]))) for one in losses]
-            for one in (*self._biases(subject, budget.draws), *losses):
+            for name, values in biases.events:
+                events[name].append((size, values))
+            for one in (*biases.means, *losses):
                 means[one.row["quantity"], one.row.get("case")].append(one._replace(row=one.row.replace(**size)))
             log.info("d=%d, compression %g", subject.compressor.layout.d, compression)
             if not smallest or subject.compressor.layout.d == smallest[0][1].compressor.layout.d:
@@ -186,6 +199,7 @@ class CompressorContract(Checked):
         yield "bytes_up", sizes.up / EVENT
         yield "bytes_down", sizes.down / EVENT
         yield "sameness", contract.detect_changes(subject, budget.trials, clients) / EVENT
+        yield "apart", contract.detect_crosstalk(subject, rounds, clients, number) / EVENT
         if traits.keyed(compressor) and keyed:
             renewal, neighbours = contract.check_renewal(subject, budget.trials)
             yield "renewal", renewal / EVENT
@@ -205,11 +219,14 @@ class CompressorContract(Checked):
         if subject.kernels.NAME == "cupy":  # another process can't use the device
             subject = replace(subject, kernels=backends.load("numba"))
         audits, seen = [], True
-        for numbers in endurance.windows(subject):
+        delta = traits.contraction(subject.compressor) if endurance.deterministic(subject) else None
+        for numbers in contract.windows(subject):
             with parties.server(subject.compressor, subject.kernels) as ask:
                 for played in endurance.play(subject, numbers, 2, CLIENTS):
                     first = played.at.round == numbers.start
                     audits.append(endurance.audit(subject, played))
+                    if delta is not None:
+                        yield "each_loss", endurance.losses(subject, played, delta)
                     audits[-1]["served"] = endurance.served(subject, ask, played, first)
                     try:
                         if seen:
@@ -250,27 +267,40 @@ class CompressorContract(Checked):
                 delta = traits.contraction(subject.compressor)
                 if delta is not None and endurance.deterministic(subject):
                     yield size, "each_loss", contract.last_loss(subject) / (1 - delta + ROUNDING)
+                if shapes.d <= MIDDLE:
+                    played = next(endurance.play(subject, range(1), 1, 2))
+                    yield (
+                        size,
+                        "bytes",
+                        np.array([sum(one.nbytes for one in played.done.messages) / subject.compressor.limit]),
+                    )
+                    for name, values in endurance.audit(subject, played).items():
+                        yield size, name, values / self.tolerance
                 break
 
-    def _biases(self, subject: CompressorSubject, draws: int) -> Iterator[Candidate]:
-        """The deviations of the mean of C(x). `entry` needs all draws, which normal updates have: a compressor may
-        seldom send an entry."""
+    def _biases(self, subject: CompressorSubject, draws: int) -> "Biases":
+        """The deviations of the mean of C(x). `entry`, and the events, need all draws, which normal updates have: a
+        compressor may seldom send an entry."""
+        found = Biases([], [])
         if not subject.compressor.unbiased or draws < FEW:
-            return
+            return found
         variance = getattr(subject.compressor, "variance", None)
-        few = subject.compressor.linear or draws < self.budget.draws
-        for kind in contract.KINDS[:1] if few else contract.KINDS:
-            most = draws if kind == contract.KINDS[0] else max(FEW, draws // OTHERS)
-            deviations = contract.bias(
-                subject, kind, most, max(1, trials.WORKSPACE // (4 * subject.compressor.layout.d))
-            )
-            *means, square = zip(deviations._fields, deviations, strict=True)
-            for name, one in means:
-                if name != "entry" or (kind == contract.KINDS[0] and draws == self.budget.draws):
-                    yield Candidate(one.score, Row(name, case=kind, exact=0.0), one.values)
+        full = draws == self.budget.draws
+        block = max(1, trials.WORKSPACE // (4 * subject.compressor.layout.d))
+        for kind in contract.KINDS if full and not subject.compressor.linear else contract.KINDS[:1]:
+            first = kind == contract.KINDS[0]
+            bias = contract.bias(subject, kind, draws if first else max(FEW, draws // OTHERS), block, full and first)
+            for name in ("along", "direction", "entry"):
+                if name != "entry" or (full and first):
+                    one: MessageDeviation = getattr(bias, name)
+                    found.means.append(Candidate(one.score, Row(name, case=kind, exact=0.0), one.values))
             if isinstance(variance, float) and kind != "spike":  # whose loss is of one entry, and takes two values
                 bound = variance + ROUNDING
-                yield Candidate(square[1].score / bound, Row("variance", case=kind, bound=bound), square[1].values)
+                row = Row("variance", case=kind, bound=bound)
+                found.means.append(Candidate(bias.square.score / bound, row, bias.square.values))
+            if full and first:
+                found.events.extend([("round", bias.rounds), ("correlated", bias.correlations)])
+        return found
 
 
 def _losses(subject: CompressorSubject, count: int) -> Iterator[Candidate]:

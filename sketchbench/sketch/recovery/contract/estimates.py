@@ -23,6 +23,8 @@ from sketchbench.sketch.scattered import Scattered
 
 SIGNALS = 6  # of each k and dtype
 SMALL = 640  # largest d at which every place is tried
+EVERY = 33  # largest d at which every k is tried
+SHARP = 2.0**8  # rounding of an entry without iterations, in units of eps; half precision has 2^12 of float32
 STOPS = (1, 2, 5)  # iterations
 SHAPES = ((), (0,), (2, 3), (2, 0))  # leading axes
 CLOSE = 1e-5  # largest squared error of iterations, relative to the squared norm, when convergence is certain
@@ -32,7 +34,9 @@ NUMBERLESS = (float("nan"), float("inf"), float("-inf"))
 
 
 def sparsities(d: int) -> list[int]:
-    """Numbers of nonzeros from 1 to d; for large d, a number that 16 bits can't hold."""
+    """Numbers of nonzeros from 1 to d, all of them for small d; for large d, a number that 16 bits can't hold."""
+    if d <= EVERY:
+        return list(range(1, d + 1))
     wanted = {1, 2, d // 3, d - 1, d} if d <= SMALL else {1, 2**16 + 1, d}
     return sorted(k for k in wanted if 1 <= k <= d)
 
@@ -100,7 +104,7 @@ def find_single_entries(subject: RecoverySubject) -> Values:
         entry, wanted = found.x[rows, places].astype(float), x[rows, places]
         misplaced = (abs(found.x).argmax(axis=1) != places) | (np.sign(entry) != np.sign(wanted))
         sharp = (found.iterations == 0) & (abs(own - 1) < APART * ROUNDING * np.finfo(np.float32).eps)
-        error = bounded(abs(entry / wanted - own) / (ROUNDING * np.finfo(dtype).eps))
+        error = bounded(abs(entry / wanted - own) / (SHARP * np.finfo(dtype).eps))
         parts.append(np.maximum(flags(misplaced), np.where(sharp, error, 0.0))[judged])
     return np.concatenate(parts)
 
