@@ -35,9 +35,9 @@ QUESTIONS = [
     (Question(2500, QUICK, epsilon=3.0), {"power_sgd", "srht", "count_sketch", "random_k", "top_k"}, "at ε = 1."),
     (Question(2500, QUICK, epsilon=1.0, sums=True), {"random_k", "srht", "count_sketch", "discrete_srht"}, "add up"),
     (Question(2500, QUICK, sums=True), {"srht", "count_sketch", "random_k", "fetch_sgd", "discrete_srht"}, "add up"),
-    (Question(2500, QUICK, case="one class"), {"top_k", "fetch_sgd", "power_sgd", "srht", "eden"}, ""),
+    (Question(2500, QUICK, case="one class"), {"top_k", "fetch_sgd", "power_sgd", "srht", "discrete_srht"}, ""),
     (Question(2500, QUICK, clients=500, taking_part=10), {"srht", "count_sketch", "fetch_sgd", "random_k"}, "100"),
-    (Question(500, QUICK, clients=500, taking_part=10, way="up"), {"eden", "srht", "fetch_sgd", "random_k"}, "of 500"),
+    (Question(800, QUICK, clients=500, taking_part=10, way="up"), {"qsgd", "eden", "srht", "fetch_sgd"}, "of 500"),
     (Question(30_000, PAPER), {"top_k", "eden", "srht", "count_sketch", "fetch_sgd"}, "120 rounds"),
     (Question(25_000, PAPER, way="up"), {"top_k", "eden", "sign", "fiht"}, "120 rounds"),
     (Question(99_616, PAPER, epsilon=1.0, sums=True), {"random_k", "srht", "count_sketch"}, "0.01% more bytes"),
@@ -59,16 +59,17 @@ def test_a_specialist_would_accept(question: Question, first: set[str], words: s
     if question.sampled:
         assert not LOCAL & set(chosen["method"])
     if question.epsilon is not None:
-        shown = dict((line[0], line[1:]) for line in advise.table(question, found))
-        assert set(shown["rounds until visible, one image"]) == {"not measured"}
+        shown = {line[0]: line[1:] for line in advise.table(question, found)}
+        assert set(shown["rounds until visible"]) == {"not measured"}
 
 
 def test_a_smaller_size_that_is_more_accurate_is_offered() -> None:
-    """Top-K on MNIST has 0.942 at 1/16, and 0.920 at 1/4."""
+    """Top-K on MNIST is less accurate at 1/4 than at smaller sizes."""
     rows = frontier()
     rows = rows[(rows["d"] == PAPER) & (rows["case"] == "iid") & rows["epsilon"].isna() & rows["accuracy"].notna()]
     chosen = advise.fit(rows[rows["method"] == "top_k"], 1.0)
-    assert chosen["compression"].tolist() == [16]
+    assert chosen["accuracy"].tolist() == [rows[rows["method"] == "top_k"]["accuracy"].max()]
+    assert chosen["compression"].item() > 4
 
 
 def test_bytes_are_of_the_asked_network() -> None:
@@ -100,14 +101,14 @@ def test_each_refusal_names_a_question_that_has_an_answer(question: Question) ->
         answer(question)
     assert refused.value.instead
     for changed in refused.value.instead:
-        said, asked = {str(refused.value)}, changed
-        for _ in range(5):
-            try:
-                assert len(answer(asked).choices)
-                break
-            except AdviceError as error:
-                assert str(error) not in said
-                said.add(str(error))
-                asked = error.instead[0]
-        else:
-            pytest.fail(f"{question}: no answer after {said}")
+        assert changed != question
+        assert ends(changed) == "answered"
+
+
+def ends(question: Question, most: int = 5) -> str:
+    """What becomes of a question whose first remedies are followed."""
+    try:
+        answer(question)
+    except AdviceError as error:
+        return ends(error.instead[0], most - 1) if most else str(error)
+    return "answered"

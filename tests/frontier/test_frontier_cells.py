@@ -319,12 +319,16 @@ def test_the_command_prints_what_fits(path: Path, capsys: pytest.CaptureFixture[
     lines = {line[:28].strip(): line[28:].split("  ") for line in said[3:]}
     assert lines["compressor"][0].strip() == "Top_K"
     assert lines["accuracy"][0].strip() == "0.900 (0.894 to 0.905)"
-    assert [lines[f"bytes {way}"][0].strip() for way in ("up", "down", "up and down")] == ["940", "2,820", "3,760"]
-    assert lines["client memory, bytes"][0].strip() == "15,040"
+    assert [lines[f"bytes {way}"][0].strip() for way in ("up", "down", "up and down")] == [
+        "2,500,000",
+        "7,500,000",
+        "10,000,000",
+    ]
+    assert lines["client memory, bytes"][0].strip() == "40,000,000"
     assert lines["time of a round, over plain"][0].strip() == "1.2"
     assert lines["rounds to target"][0].strip() == "50 (24 of 24)"
-    assert lines["bytes to target, sum"][0].strip() == "188,000"
-    assert lines["rounds until visible, one i"][0].strip() == "not found"
+    assert lines["bytes to target, sum"][0].strip() == "500,000,000"
+    assert lines["rounds until visible"][0].strip() == "not found"
 
 
 @pytest.mark.parametrize(

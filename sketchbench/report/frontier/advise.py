@@ -38,7 +38,7 @@ SHOWN = {
     "bytes to target, up": "target_up",
     "bytes to target, down": "target_down",
     "bytes to target, sum": "target_both",
-    "rounds until visible, one image": "rounds_server",
+    "rounds until visible": "rounds_server",
     "the same, of sums": "rounds_sum",
     "messages can be summed": "adds_up",
 }
@@ -285,7 +285,7 @@ def _apart(question: Question, row: Mapping[Any, Any]) -> Iterator[str]:
         yield f"Your network has {factor:.3g} times as many parameters{far}."
         yield (
             "Bytes and memory below are scaled to your network in proportion, though keys, norms and scales stay as "
-            "they are, and PowerSGD's factors grow with the layers' sides; accuracies, rounds and times are those measured."
+            "they are, and PowerSGD's factors grow with the layers' sides; accuracies and rounds are those measured."
         )
         if far:
             yield "No language model and no transformer was measured."
