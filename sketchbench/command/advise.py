@@ -10,7 +10,16 @@ import click
 from sketchbench.base.project import reports
 from sketchbench.command.group import FOLDER, OneOf
 from sketchbench.report.evidence import transfer
-from sketchbench.report.frontier.advise import FRONTIERS, Question, advise, read_frontiers, table, to_json
+from sketchbench.report.frontier.advise import (
+    CLASSIFIER,
+    FRONTIERS,
+    LANGUAGE,
+    Question,
+    advise,
+    read_frontiers,
+    table,
+    to_json,
+)
 from sketchbench.report.frontier.cells import WAYS
 
 
@@ -34,6 +43,9 @@ from sketchbench.report.frontier.cells import WAYS
     default="both",
     help="Direction of the counted bytes: up, down or both (default: both).",
 )
+@click.option(
+    "--model", type=OneOf([CLASSIFIER, LANGUAGE]), default=CLASSIFIER, help=f"Kind of network (default: {CLASSIFIER})."
+)
 @click.option("--any-size", is_flag=True, help="Compare the ratio of bytes only, for networks of any size.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option(
@@ -52,6 +64,7 @@ def command(
     per_round: int | None,
     sums: bool,
     way: str,
+    model: str,
     any_size: bool,
     as_json: bool,
     frontier: Sequence[Path],
@@ -76,7 +89,7 @@ def command(
     if per_round is not None and not per_round <= (number or 0):
         raise ValueError(f"--per-round={per_round} must be <= --number, the number of clients; give both")
     case = clients.replace("_", " ")
-    question = Question(nbytes, parameters, epsilon, case, sums, any_size, number, per_round, way)
+    question = Question(nbytes, parameters, epsilon, case, sums, any_size, number, per_round, way, model)
     own = [scale.reports / "frontier.csv" for scale in transfer.places(folder)] if folder else []
     if folder and not own:
         raise FileNotFoundError(f"{folder / 'reports'} has no frontier; run sketchbench frontier --folder {folder}")
@@ -88,7 +101,7 @@ def command(
     print(f"Nearest measurement: {answer.measured}.")
     for note in answer.notes:
         print(note)
-    rows = table(answer)
+    rows = table(question, answer)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

@@ -17,6 +17,8 @@ from sketchbench.report.table import times
 WORD = 4  # bytes of a float32
 FRONTIERS = (Path("reports/frontier.csv"), Path("reports/paper/frontier.csv"))
 SAMPLED = "sampled"  # the case of clients that are drawn for a round
+TOLERANCE = 1.01  # a choice may take so many times the bytes asked for
+CLASSIFIER, LANGUAGE = "image_classifier", "language_model"
 SIZES = 10.0  # an answer covers networks of up to this many times more or fewer parameters
 CHOICES = 3
 TOY = "digits"  # data that are too small to represent other data
@@ -46,7 +48,12 @@ FACTS = ("method", "compression", "accuracy_low", "accuracy_high", "loss_low", "
 
 
 class AdviceError(ValueError):
-    """A question that the measurements do not answer; the message says why, and which question they would answer."""
+    """A question that the measurements do not answer; the message says why, and which questions, `instead`, they would
+    answer."""
+
+    def __init__(self, why: str, *instead: "Question") -> None:
+        super().__init__(why)
+        self.instead = instead
 
 
 class Question(NamedTuple):
@@ -61,6 +68,7 @@ class Question(NamedTuple):
     clients: int | None = None
     taking_part: int | None = None  # clients in a round; fewer than `clients` keep no state
     way: str = "both"  # of WAYS
+    model: str = CLASSIFIER  # or LANGUAGE
 
     @property
     def sampled(self) -> bool:
@@ -99,16 +107,22 @@ def _times(path: Path) -> pd.DataFrame:
 
 def advise(question: Question, frontier: pd.DataFrame) -> Answer:
     """The most accurate compressors that fit, as measured on the nearest network, with clients of this kind. Each is at
-    its largest measured size that fits, with the weakest sufficient privacy measured, so that the answer is measured
-    and not extrapolated.
+    its most accurate measured size that fits, with the weakest sufficient privacy measured, so that the answer is
+    measured and not extrapolated.
 
     Raises AdviceError if the answer would have to go beyond the measurements.
     """
+    if question.model == LANGUAGE:
+        raise AdviceError(
+            "language models were not measured: every network here classifies images; ask with --model "
+            f"{CLASSIFIER} --any-size for the ratio of bytes, or measure by sketchbench frontier --folder",
+            question._replace(model=CLASSIFIER, any_size=True),
+        )
     full = _full(question.parameters, question.way)
     what = {"up": "sent", "down": "received", "both": "sent and received"}[question.way]
     notes = [f"{question.nbytes:g} bytes {what} are 1/{full / question.nbytes:.3g} of the bytes without compression."]
     rows, more = _of_clients(frontier[frontier["accuracy"].notna()], question)
-    rows, private = _private(rows, question.epsilon)
+    rows, private = _private(rows, question)
     notes += more + private
     rows = _nearest(rows, question)
     first = rows.iloc[0].to_dict()
@@ -117,16 +131,21 @@ def advise(question: Question, frontier: pd.DataFrame) -> Answer:
         rows = rows[rows["adds_up"].eq(True)]
         notes.append("Only compressors whose messages add up.")
     if rows.empty:
-        raise AdviceError(f"no compressor was measured there; {' '.join(notes)}")
+        why = f"no compressor was measured there; {' '.join(notes)} Ask without --sums"
+        raise AdviceError(why, question._replace(sums=False))
     fitting = fit(rows, question.nbytes / full, question.way)
     if fitting.empty:
         least = shares(trained(rows), question.way).min()
         raise AdviceError(
             f"{question.nbytes:g} bytes {what} for {question.parameters} parameters are "
             f"1/{full / question.nbytes:.3g} of all bytes, and the smallest measured share is 1/{1 / least:.3g}; "
-            f"ask for at least {math.ceil(least * full)} bytes"
+            f"ask for at least {math.ceil(least * full)} bytes",
+            question._replace(nbytes=math.ceil(least * full)),
         )
     choices = fitting.head(CHOICES)
+    over = shares(choices, question.way).max() * full / question.nbytes - 1
+    if over > 1e-9:
+        notes.append(f"A choice may take {over:.2%} more bytes than you allow.")
     level = choices["accuracy_high"].iloc[1:] >= choices["accuracy_low"].iloc[0]
     if level.any():
         which = " and ".join(str(place) for place, same in enumerate(level, 2) if same)
@@ -153,13 +172,13 @@ def trained(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def fit(rows: pd.DataFrame, share: float, way: str = "both") -> pd.DataFrame:
-    """The rows of one setting with at most this share of the bytes without compression, the most accurate first: for
-    each compressor, the row with the most bytes that trained at all."""
+    """The rows of one setting with at most this share of the bytes without compression, or TOLERANCE times that, the
+    most accurate first: for each compressor, the most accurate row, and of equals that with the fewest bytes."""
     rows = trained(rows)
     own = shares(rows, way)
-    rows = rows.assign(_share=own)[own <= share * (1 + 1e-9)]
-    rows = rows.sort_values("_share", ascending=False, kind="stable").drop_duplicates("method")
-    return rows.drop(columns="_share").sort_values("accuracy", ascending=False, kind="stable")
+    rows = rows.assign(_share=own)[own <= share * TOLERANCE]
+    rows = rows.sort_values(["accuracy", "_share"], ascending=[False, True], kind="stable").drop_duplicates("method")
+    return rows.drop(columns="_share")
 
 
 def shares(rows: pd.DataFrame, way: str = "both") -> pd.Series:
@@ -178,7 +197,11 @@ def _of_clients(rows: pd.DataFrame, question: Question) -> tuple[pd.DataFrame, l
     rows = rows[sampled == question.sampled]
     if question.sampled:
         if rows.empty:
-            raise AdviceError("clients that are drawn for a round were not measured; let all clients take part")
+            case = "iid" if question.case == SAMPLED else question.case
+            raise AdviceError(
+                "clients that are drawn for a round were not measured; let all clients take part, without --per-round",
+                question._replace(taking_part=None, case=case),
+            )
         alike = rows[rows["case"] == question.case]
         kind = "; with clients of one class each" if question.case != "one class" else ""
         return (alike, []) if len(alike) else (rows, [f"Few clients take part in a round and keep no state{kind}."])
@@ -186,24 +209,37 @@ def _of_clients(rows: pd.DataFrame, question: Question) -> tuple[pd.DataFrame, l
     case = question.case + SUMS * shared
     known = rows["case"].drop_duplicates()
     if shared and case not in set(known):
-        raise AdviceError(f"secure aggregation was not measured for clients={question.case}; leave --sums out")
+        raise AdviceError(
+            f"secure aggregation was not measured for clients={question.case}; leave --sums out, or use --clients iid",
+            question._replace(sums=False),
+            question._replace(case="iid"),
+        )
     try:
         choose("clients", question.case, [name for name in known if not name.endswith(SUMS)])
     except ValueError as error:
-        raise AdviceError(str(error)) from None
+        raise AdviceError(str(error), *(question._replace(case=one) for one in known if SUMS not in one)) from None
     return rows[rows["case"] == case], []
 
 
-def _private(rows: pd.DataFrame, epsilon: float | None) -> tuple[pd.DataFrame, list[str]]:
+def _private(rows: pd.DataFrame, question: Question) -> tuple[pd.DataFrame, list[str]]:
     """The rows with the largest ε that is at most the requested ε."""
+    epsilon = question.epsilon
     if epsilon is None:
         return rows[rows["epsilon"].isna()], []
     known = sorted(rows["epsilon"].dropna().unique())
     kept = [value for value in known if value <= epsilon]
     if not known:
-        raise AdviceError("privacy was not measured for such clients; leave out --epsilon, or use --clients iid")
+        everyone = " with --per-round equal to --number" if question.sampled else ""
+        raise AdviceError(
+            f"privacy was not measured for such clients; leave out --epsilon, or use --clients iid{everyone}",
+            question._replace(epsilon=None),
+            question._replace(case="iid", taking_part=question.clients),
+        )
     if not kept:
-        raise AdviceError(f"epsilon={epsilon:g} is below {known[0]:g}, the smallest measured ε")
+        raise AdviceError(
+            f"epsilon={epsilon:g} is below {known[0]:g}, the smallest measured ε; ask with --epsilon {known[0]:g}",
+            question._replace(epsilon=float(known[0])),
+        )
     return rows[rows["epsilon"] == kept[-1]], [f"Measured at ε = {kept[-1]:g}."] if kept[-1] != epsilon else []
 
 
@@ -217,7 +253,8 @@ def _nearest(rows: pd.DataFrame, question: Question) -> pd.DataFrame:
     sizes = ", ".join(f"{size:,.0f}" for size in sorted(rows["d"].unique()))
     raise AdviceError(
         f"networks of {sizes or 'no'} parameters were measured, and {question.parameters} are more than {SIZES:g} "
-        "times away; add --any-size to use the ratio of bytes alone"
+        "times away; add --any-size to use the ratio of bytes alone",
+        question._replace(any_size=True),
     )
 
 
@@ -245,7 +282,19 @@ def _apart(question: Question, row: Mapping[Any, Any]) -> Iterator[str]:
     """The differences between a question and the measurement of a row, in sentences."""
     if (factor := question.parameters / row["d"]) != 1:
         far = "" if 1 / SIZES <= factor <= SIZES else ", so that only the ratio of bytes is comparable"
-        yield f"Your network has {factor:.3g} times as many parameters{far}; bytes below are for the measured network."
+        yield f"Your network has {factor:.3g} times as many parameters{far}."
+        yield (
+            "Bytes and memory below are scaled to your network in proportion, though keys, norms and scales stay as "
+            "they are, and PowerSGD's factors grow with the layers' sides; accuracies and rounds are those measured."
+        )
+        if far:
+            yield "No language model and no transformer was measured."
+    if pd.notna(row["rounds"]):
+        yield f"Trained by {row['rounds']:.0f} rounds of SGD without momentum, with one local step a round."
+    if pd.notna(row["spent"]):
+        yield f"ε is that of one training; with the trainings that chose the learning rate it is {row['spent']:.3g}."
+    elif question.epsilon is not None:
+        yield "ε is that of one training, without those that chose the learning rate."
     asked = (question.taking_part or question.clients, question.clients)
     there = (row["taking_part"], row["clients"])
     if question.clients and asked != there and not pd.isna(row["clients"]):
@@ -253,20 +302,26 @@ def _apart(question: Question, row: Mapping[Any, Any]) -> Iterator[str]:
         yield f"You have {asked[0]:,} of {asked[1]:,} clients in a round; the measurement has {measured}."
 
 
-def table(answer: Answer) -> list[list[str]]:
+def _scaled(choices: pd.DataFrame, question: Question) -> pd.DataFrame:
+    """The choices with the bytes and the memory of the question's network, in proportion to its parameters."""
+    factor = question.parameters / choices["d"].astype(float)
+    counted = [*WAYS.values(), *(f"target_{way}" for way in WAYS)]
+    scaled = {name: (choices[name].astype(float) * factor).round() for name in counted}
+    return choices.assign(**scaled, client_bytes=choices["client_memory"] * WORD * question.parameters)
+
+
+def table(question: Question, answer: Answer) -> list[list[str]]:
     """The choices as text: a line for each fact, with its words and the value of each choice."""
-    rows = [_shown(row) for row in answer.choices.to_dict("records")]
+    rows = [_shown(row) for row in _scaled(answer.choices, question).to_dict("records")]
     lines = [[words, *(row[name] for row in rows)] for words, name in SHOWN.items()]
     return [["", *map(str, range(1, len(rows) + 1))], *lines]
 
 
 def _shown(row: Mapping[Any, Any]) -> dict[str, str]:
     """The facts of a choice, in words."""
-    memory = row["client_memory"] * WORD * row["d"]
     facts = {name: "-" if pd.isna(row.get(name)) else f"{row[name]:,.0f}" for name in SHOWN.values() if name != "label"}
     facts |= {"label": row["label"], "share": f"1/{row['compression']:g}"}
     facts |= {name: _interval(row, name) for name in ("accuracy", "loss")}
-    facts["client_bytes"] = "-" if pd.isna(memory) else f"{memory:,.0f}"
     facts["adds_up"] = {True: "yes", False: "no"}.get(row["adds_up"], "-")
     if not pd.isna(row.get("round_time")):
         facts["round_time"] = f"{row['round_time']:.2g}"
@@ -298,14 +353,11 @@ def _interval(row: Mapping[Any, Any], name: str) -> str:
 def to_json(question: Question, answer: Answer) -> dict[str, Any]:
     """The answer for JSON: the question, the measurement, their differences, and the choices; null for no value."""
     row = answer.choices.iloc[0].to_dict()
-    names = [name for name in dict.fromkeys([*FACTS, *SHOWN.values(), "command"]) if name in row]
+    names = [name for name in dict.fromkeys([*FACTS, *SHOWN.values(), "command"]) if name in {*row, "client_bytes"}]
     about = ("data", "d", "case", "epsilon", "clients", "taking_part")
-    found = answer.choices
+    found = _scaled(answer.choices, question)
     frame = found.assign(**{rounds: found[rounds].where(attacked(found, lead)) for rounds, lead in LEAKS})
-    choices = [
-        {**{name: _plain(one[name]) for name in names}, "client_bytes": _plain(one["client_memory"] * WORD * one["d"])}
-        for one in frame.to_dict("records")
-    ]
+    choices = [{name: _plain(one[name]) for name in names} for one in frame.to_dict("records")]
     return {
         "question": question._asdict(),
         "measured": {"words": answer.measured, **{name: _plain(row[name]) for name in about}},

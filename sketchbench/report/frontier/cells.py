@@ -30,7 +30,7 @@ VIEWS = {"server": "server", "sum": "sum", "another client": "client", "eavesdro
 MEANINGS: dict[str, str] = load(Path(__file__).with_name("columns.yaml"))  # of the columns of frontier.csv
 MEASURED = ("accuracy", "loss", *(f"leak_{name}" for name in VIEWS.values()))
 COLUMNS = [name + end for name in MEANINGS for end in ("", *(("_low", "_high") if name in MEASURED else ()))]
-COUNTS = ["d", "clients", "taking_part", *WAYS.values(), "trials", "reached", "rounds_to_target"]
+COUNTS = ["d", "clients", "taking_part", *WAYS.values(), "rounds", "trials", "reached", "rounds_to_target"]
 COUNTS += [f"target_{way}" for way in WAYS]
 
 
@@ -83,7 +83,7 @@ def cells(tables: Mapping[str, pd.DataFrame], trained: Mapping[str, TrainedStudy
     rows = by_setting(pd.concat([_described(tables[one], trained.get(one)) for one in TRAININGS if one in tables]))
     keys = [*CELL, Column.CASE, Column.EPSILON]
     facts = [*keys, Column.LABEL, "data", Column.CLIENTS, "taking_part", Column.BYTES_UP, Column.BYTES_DOWN]
-    facts += [Column.TRIALS, Column.REASON, "command"]
+    facts += [Column.ROUNDS, Column.TRIALS, Column.REASON, "command"]
     frontier = _of(rows, "accuracy").reindex(columns=facts).rename(columns={Column.REASON.value: "refused"})
     frontier = frontier.drop_duplicates(keys)  # a budget that a compressor refuses has no setting
     parts = [
@@ -91,6 +91,7 @@ def cells(tables: Mapping[str, pd.DataFrame], trained: Mapping[str, TrainedStudy
         _with_interval(_of(rows, "accuracy_loss"), keys, "loss"),
         _named(_of(rows, "reached"), Column.COUNT, keys, "reached"),
         _named(_of(rows, "rounds_to_target"), Column.VALUE, keys, "rounds_to_target"),
+        _named(_of(rows, "spent"), Column.VALUE, keys, "spent"),
         *_by_cell(tables, int(tables[TRAINING][Column.D].iloc[0])),
     ]
     for part in parts:
