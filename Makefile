@@ -8,9 +8,8 @@ KEPT := reports/paper/records
 export PATH := $(if $(filter /%,$(VENV)),,$(CURDIR)/)$(BIN):$(PATH)
 
 .DELETE_ON_ERROR:
-.PHONY: results frontier paper keep report site test-site check test tests fuzz test-cuda test-flower test-slurm test-storage \
-	browser carry \
-	scenarios mutants lint style types layers workflow bench resolve lock clean help
+.PHONY: results frontier paper keep report site test-site check test tests fuzz test-cuda test-flower test-slurm \
+	test-storage browser carry scenarios mutants lint style types layers workflow bench resolve lock clean help
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST)
@@ -40,7 +39,7 @@ $(VENV)/ready: pyproject.toml requirements.lock requirements-build.lock requirem
 
 # The chapters of conf/study that judge the papers.
 PAPERS := convergence,double_blind,error_feedback,inversion,privacy,recovery,sketches
-results: $(VENV)/ready ## judge the papers' claims at the quick scale, and write reports/; ARGS="--scale smoke": all, in 2 minutes
+results: $(VENV)/ready ## judge the papers' claims at the quick scale; ARGS="--scale smoke": all, in 2 minutes
 	@python -m sketchbench results $(or $(ARGS),--chapters $(PAPERS))
 
 frontier: $(VENV)/ready ## the same for our own comparison of compressors: accuracy, leaks, costs, contracts

@@ -1,5 +1,6 @@
 from . import kernels as kernels
 from .base import seeds as seeds
+from .compressor.both_ways import both_ways as both_ways
 from .compressor.buckets import BucketQSGD as BucketQSGD
 from .compressor.compressor import At as At
 from .compressor.compressor import Compressor as Compressor

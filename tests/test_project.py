@@ -21,7 +21,7 @@ CONDA = {"torch": "pytorch"}  # what is called otherwise on conda-forge
 # The rows of the design: letter of the paper, and the numbers of its claims. Other claims have any other id.
 NUMBERS = {
     "F": range(1, 43),
-    "S": range(1, 38),
+    "S": range(1, 41),
     "T": range(1, 21),
     "Z": range(1, 20),
     "C": range(1, 12),

@@ -1,4 +1,5 @@
-# An executor of jobs in folders of their own: sh submit.sh FOLDER JOBSCRIPT prints the job's name, its folder in FOLDER.
+# An executor of jobs in folders of their own: sh submit.sh FOLDER JOBSCRIPT prints the job's name, its folder in
+# FOLDER.
 # A job gets the variables that a container would have, and begins in an empty folder.
 job=$(mktemp -d "$1/job.XXXXXX")
 cp "$2" "$job/script"
