@@ -86,7 +86,11 @@ def _imported(target: str, file: Path, folder: Path) -> Iterator[str]:
     wanted, package = target.rpartition(".")[2], file.parent.relative_to(folder).parts
     if re.search(rf"^(?:(?:class|def) {wanted}\b|{wanted} *[:=])", file.read_text(encoding="utf-8"), re.MULTILINE):
         return
-    for local, name in parse(file).imports:
+    try:
+        imports = parse(file).imports
+    except ValueError:  # no Python: nothing can import it, as later checks say
+        return
+    for local, name in imports:
         if local in (wanted, "*"):
             bare = name.lstrip(".")
             above = package[: len(package) - (len(name) - len(bare)) + 1] if bare != name else ()
