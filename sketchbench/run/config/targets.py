@@ -78,7 +78,9 @@ def _is_allowed(target: str, folder: Path, asked: frozenset[str] = frozenset()) 
     own = all(place is None or Path(place).is_relative_to(folder) for place in places)
     file = locate(target, (folder,)) if own and any(places) else None
     others = () if file is None or target in asked else _imported(target, file, folder)
-    return file is not None and all(_is_allowed(name, folder, asked | {target}) for name in others)
+    return file is not None and all(
+        name.startswith("sketchbench.") or _is_allowed(name, folder, asked | {target}) for name in others
+    )
 
 
 def _imported(target: str, file: Path, folder: Path) -> Iterator[str]:
