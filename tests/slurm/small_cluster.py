@@ -17,6 +17,7 @@ from pathlib import Path
 
 import psutil
 import times
+from small_project import projects
 
 from sketchbench.run import record
 
@@ -25,14 +26,6 @@ FAST = ("--slurm-init-seconds-before-status-checks", "1", "--latency-wait", "5")
 NUMPY = ("kernels=numpy",)
 SLOWER = "self.next_seconds_between_status_checks + 10,"
 PLUGIN = importlib.util.find_spec("snakemake_executor_plugin_slurm")
-
-sys.path.append(str(ROOT / "tests" / "workflow"))  # where the project's own module is
-_SPEC = importlib.util.spec_from_file_location("small_project", ROOT / "tests" / "workflow" / "conftest.py")
-assert _SPEC is not None
-assert _SPEC.loader is not None
-projects = importlib.util.module_from_spec(_SPEC)
-sys.modules[_SPEC.name] = projects
-_SPEC.loader.exec_module(projects)
 
 
 @dataclass(frozen=True)

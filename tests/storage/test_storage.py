@@ -18,18 +18,12 @@ from pathlib import Path
 
 import pytest
 import yaml
+from small_project import projects
 
 from sketchbench.federated import checkpoint
 from sketchbench.run import record
 
 ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "tests" / "workflow"))  # where the project's own module is
-_SPEC = importlib.util.spec_from_file_location("small_project", ROOT / "tests" / "workflow" / "conftest.py")
-assert _SPEC is not None
-assert _SPEC.loader is not None
-projects = importlib.util.module_from_spec(_SPEC)
-sys.modules[_SPEC.name] = projects
-_SPEC.loader.exec_module(projects)
 small, project = projects.small, projects.project  # fixtures
 
 PLUGINS = ("snakemake_storage_plugin_s3", "snakemake_executor_plugin_cluster_generic", "moto")
@@ -40,18 +34,6 @@ pytestmark = [
 ]
 SUBMIT, STATUS = (Path(__file__).with_name(name) for name in ("submit.sh", "status.sh"))
 KEYS = {"SNAKEMAKE_STORAGE_S3_ACCESS_KEY": "key", "SNAKEMAKE_STORAGE_S3_SECRET_KEY": "secret"}
-LONG = """\
-task: compressed_training
-with: {dataset: digits, partition: iid, model: small_mlp}
-axes: {d: [12]}
-set:
-  task.partition.clients: 5
-  task.rounds: 4
-  task.judging.points: 2
-  task.tuning.rates: [0.3]
-  task.compression.arms: {fiht: [2], count_sketch: [1]}
-scales: {smoke: {trials: runs, set: {task.trials: 2}}}
-"""
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +156,7 @@ def test_a_lost_job_is_done_again_and_nothing_else(alone: Alone) -> None:
 
 
 def test_checkpoints_go_home_and_to_the_next_job(alone: Alone) -> None:
-    alone.project.path.joinpath("conf", "study", "long.yaml").write_text(LONG)
+    alone.project.path.joinpath("conf", "study", "long.yaml").write_text(projects.LONG)
     told = alone.run("minutes=1.0e-9")  # each job makes a round
     assert "2 runs reached their time limit; rerun the same command to resume" in told
     before = rounds(alone.project)

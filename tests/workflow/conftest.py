@@ -24,6 +24,18 @@ sketch: all
 axes: {d: [12], b: [4]}
 set: {task.trials: 40, task.pairs: [random, flat]}
 """
+LONG = """\
+task: compressed_training
+with: {dataset: digits, partition: iid, model: small_mlp}
+axes: {d: [12]}
+set:
+  task.partition.clients: 5
+  task.rounds: 4
+  task.judging.points: 2
+  task.tuning.rates: [0.3]
+  task.compression.arms: {fiht: [2], count_sketch: [1]}
+scales: {smoke: {trials: runs, set: {task.trials: 2}}}
+"""
 SETTINGS = ["--config", "scale=smoke", "kernels=numpy"]
 LONGEST = 300  # seconds that a run may take
 STARTED = Started()

@@ -4,21 +4,9 @@ import io
 
 import pandas as pd
 import pytest
-from conftest import Project
+from conftest import LONG, Project
 
 pytestmark = pytest.mark.workflow
-STUDY = """\
-task: compressed_training
-with: {dataset: digits, partition: iid, model: small_mlp}
-axes: {d: [12]}
-set:
-  task.partition.clients: 5
-  task.rounds: 4
-  task.judging.points: 2
-  task.tuning.rates: [0.3]
-  task.compression.arms: {fiht: [2], count_sketch: [1]}
-scales: {smoke: {trials: runs, set: {task.trials: 2}}}
-"""
 
 
 def table(project: Project) -> bytes:
@@ -32,7 +20,7 @@ def trials(project: Project, column: str) -> set[int]:
 
 def test_trials_add_up(project: Project) -> None:
     study = project.path / "conf" / "study" / "long.yaml"
-    study.write_text(STUDY)
+    study.write_text(LONG)
     records = project.path / "results" / "smoke" / "long" / "any" / "d12"
     told = project.succeed("minutes=1.0e-9")  # each job makes a round
     assert "2 runs reached their time limit; rerun the same command to resume" in told
