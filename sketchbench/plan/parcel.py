@@ -4,6 +4,7 @@ The storage of Snakemake carries a file that a rule names in advance. How many r
 known by the plan alone, so they travel in tar archives: one goes to the job, one comes home.
 """
 
+import functools
 import hashlib
 import io
 import json
@@ -160,8 +161,15 @@ def _sha256(files: Iterable[Path]) -> str:
     """16 hex digits over the names and contents of files."""
     found = hashlib.sha256()
     for path in files:
-        found.update(f"{path.name}\n{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+        about = path.stat()
+        found.update(f"{path.name}\n{_file_sha256(path.absolute(), about.st_mtime_ns, about.st_size)}\n".encode())
     return found.hexdigest()[:16]
+
+
+@functools.cache
+def _file_sha256(path: Path, _changed: int, _size: int) -> str:
+    """The digest of a file's content, read once: hundreds of batches may read one data set."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _pack(archive: Path, files: dict[str, Path], texts: dict[str, str] | None = None) -> None:
