@@ -38,3 +38,23 @@ def test_mistakes_are_listed(tmp_path: Path, old: str, new: str, words: str) -> 
     lines = mistakes_of_template(tmp_path, old, new)
     assert len(lines) == 1
     assert words in lines[0]
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ("sb.RandomK(layout, limit)", None),
+        ("limit", "own.made made of the type int; it must be a Compressor"),
+        ("sb.RandomK(layout, limit) if up else None", "own.made(*, layout, limit, up) is called as made(layout="),
+    ],
+)
+def test_a_function_may_make_a_compressor(tmp_path: Path, call: str, words: str | None) -> None:
+    module = f"own{abs(hash(call)) % 10**8}"
+    parameters = "*, layout, limit, up" if "up" in call else "*, layout, limit"
+    (tmp_path / f"{module}.py").write_text(f"import sketchbench as sb\n\ndef made({parameters}):\n    return {call}\n")
+    (tmp_path / "compressor").mkdir()
+    config = f"name: own\nlabel: Own\nalgorithm: {{_target_: {module}.made}}\n"
+    (tmp_path / "compressor" / "own.yaml").write_text(config)
+    user_folder(tmp_path)
+    lines = mistakes(OwnMethod("compressor", "own"), tmp_path)
+    assert [words.replace("own.", f"{module}.") in line if words else line for line in lines] == [True] * bool(words)

@@ -198,17 +198,22 @@ def check_recovery(findings: Findings, node: Any, family: Family | None) -> None
 
 
 def check_compressor(findings: Findings, node: Any) -> None:
-    """Check a compressor's `algorithm`, and run one round without a byte limit and one with; `node` is resolved."""
+    """Check a compressor's `algorithm`, a class or a function that makes a compressor, and run one round without a byte
+    limit and one with; `node` is resolved."""
     from sketchbench.compressor import door
     from sketchbench.compressor.compressor import At, Compressor
     from sketchbench.compressor.message import Layout, byte_limit
 
     key, layout = "algorithm", Layout(SHAPES)
-    cls = subclass(findings, key, node, Compressor, example="my_compressors.Thinned", given=("layout", "limit"))
-    if cls is None:
+    example, given = "my_compressors.Thinned", ("layout", "limit")
+    target = _target(findings, key, node, example)
+    if inspect.isfunction(target):
+        if _bound(findings, key, node, target, (), given) is None:
+            return
+    elif target is None or subclass(findings, key, node, Compressor, example=example, given=given) is None:
         return
-    if not isinstance(getattr(cls, "adds_up", None), bool):
-        findings.add(key, f"{cls.__name__} must say `adds_up: ClassVar[bool] = True`, or False")
+    elif not isinstance(getattr(target, "adds_up", None), bool):
+        findings.add(key, f"{target.__name__} must say `adds_up: ClassVar[bool] = True`, or False")
         return
     loaded, make = kernels.load("numpy"), instantiate(dict(node), _partial_=True)
     updates = np.random.default_rng(0).standard_normal((TRIALS, CLIENTS, layout.d)).astype("float32")
@@ -218,6 +223,9 @@ def check_compressor(findings: Findings, node: Any) -> None:
                 compressor: Compressor = make(layout=layout, limit=byte_limit(layout, compression))
             except SizeError:
                 continue
+            if not isinstance(compressor, Compressor):
+                findings.add(f"{key}._target_", f"{node['_target_']} made {_kind(compressor)}; it must be a Compressor")
+                return
             memory = compressor.begin(TRIALS, CLIENTS, loaded)
             for number in range(2):  # the second with a memory of the first
                 kept = {f"memory (array {i})": array for i, array in enumerate(door.arrays(tuple(memory)))}
@@ -230,7 +238,8 @@ def check_compressor(findings: Findings, node: Any) -> None:
                 findings.add(key, f"a round gave a step of {step.dtype} and shape {step.shape}; {condition}")
                 return
             if done.bytes_up > compressor.limit:
-                sent = f"{cls.__name__} sends {done.bytes_up} bytes in a round, the limit is {compressor.limit}"
+                name = type(compressor).__name__
+                sent = f"{name} sends {done.bytes_up} bytes in a round, the limit is {compressor.limit}"
                 findings.add(key, f"{sent}; raise SizeError in `check`, by `needs`")
                 return
 
@@ -287,6 +296,20 @@ def formula(
     if node.get("_partial_") is not True:
         findings.add(key, "it must have `_partial_: true` beside its _target_, since its arguments come later")
         return None
+    return _bound(findings, key, node, function, positional, named, wanted)
+
+
+def _bound(
+    findings: Findings,
+    key: str,
+    node: Mapping[str, Any],
+    function: Callable[..., Any],
+    positional: tuple[str, ...],
+    named: tuple[str, ...],
+    wanted: tuple[str, ...] = (),
+) -> Callable[..., Any] | None:
+    """Return the function of a node with its parameters; add a mistake and return None as `formula` does."""
+    name = node["_target_"]
     own = {parameter: value for parameter, value in node.items() if parameter not in ("_target_", "_partial_")}
     try:
         signature = inspect.signature(function)
