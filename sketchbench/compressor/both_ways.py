@@ -1,7 +1,7 @@
 """A compressor whose server sends its step in a code, too."""
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, make_dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,7 +21,7 @@ class _ServerAt(At):
 class _Coded(Compressor):
     """The part that `both_ways` puts before a class of compressors."""
 
-    code: ClassVar[Compressor]
+    code: Compressor
     conserves: ClassVar[bool] = False  # no feedback takes what the code of the step loses
 
     def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
@@ -52,5 +52,6 @@ def both_ways(*, layout: Layout, limit: int, up: MakeCompressor, down: MakeCompr
     if code.feedback != "none" or traits.phases(code) > 1:
         raise ValueError(f"{type(code).__name__} must be a code without feedback and of one phase; choose EDEN or Int8")
     name = f"{type(made).__name__}And{type(code).__name__}"
-    kind = type(name, (_Coded, type(made)), {"code": code, "__doc__": both_ways.__doc__})
-    return kind(**{field.name: getattr(made, field.name) for field in fields(made)})
+    bases, inside = (_Coded, type(made)), {"__doc__": both_ways.__doc__, "__module__": __name__}
+    kind = make_dataclass(name, [("code", Compressor)], bases=bases, namespace=inside, frozen=True, kw_only=True)
+    return kind(**{field.name: getattr(made, field.name) for field in fields(made)}, code=code)

@@ -308,7 +308,8 @@ def detect_changes(subject: CompressorSubject, trials: int, clients: int) -> Val
 
 def detect_crosstalk(subject: CompressorSubject, rounds: PlayedRounds, clients: int, number: int) -> Values:
     """Return 1 for each trial with a message that changes if only other clients' updates change, or with a step or a
-    memory that changes if only other trials do, in round `number`, else 0: (T,). Earlier replies stay."""
+    memory that changes if only other trials do, in round `number`, else 0: (T,). Earlier replies stay. If the form of a
+    message changes, all trials are wrong."""
     compressor, trials, at = subject.compressor, len(rounds.steps), subject.at(len(rounds.steps), number)
     x, others = (subject.updates(part, trials, clients) for part in ("here", "others"))
     kept = np.ones((trials, clients), dtype=bool)
@@ -319,6 +320,8 @@ def detect_crosstalk(subject: CompressorSubject, rounds: PlayedRounds, clients: 
     wrong = np.zeros(trials, dtype=bool)
     for phase, message in enumerate(one.messages):
         again = compressor.encode(carried, rounds.memory, at, one.replies[:phase]) if phase else other.messages[0]
+        if _form(message) != _form(again):
+            return np.ones(trials)
         for name, part in message.parts.items():
             differs = raw(subject, part != again.parts[name]).reshape(trials, clients, -1).any(axis=2)
             wrong |= (differs & kept).any(axis=1)
@@ -420,11 +423,17 @@ def _join(messages: Sequence[Message]) -> Message:
 
 def _equal(subject: CompressorSubject, one: Message, other: Message) -> NDArray[np.bool_]:
     """Return whether all parts of two messages are equal bit for bit, in each trial (T,)."""
+    if _form(one) != _form(other):
+        return np.zeros(len(next(iter(one.parts.values()))), dtype=bool)
     equal: Sequence[Any] = [
         (raw(subject, part) == raw(subject, other.parts[name])).reshape(len(part), -1).all(axis=1)
         for name, part in one.parts.items()
     ]
     return np.all(equal, axis=0)
+
+
+def _form(message: Message) -> dict[str, tuple[int, ...]]:
+    return {name: part.shape for name, part in message.parts.items()}
 
 
 def raw(subject: CompressorSubject, array: Array) -> NDArray[Any]:

@@ -35,7 +35,7 @@ DATA = {  # by module of data sets: the folders of its files below the data root
 }
 
 
-class Sent:
+class SentBatch:
     """A batch that travels: the name of its outcome, and what its job asks for. The name has a digest of what is left
     to do, with its checkpoints, and the data sets that it reads; so what was made of another plan is never taken."""
 

@@ -54,7 +54,7 @@ class Dense(_Coded):
 
 def broken(kind: type[_Coded]) -> Any:
     whole: Any = coded()
-    return type(kind.__name__, (kind, type(whole)), {})(LAYOUT, LAYOUT.nbytes)
+    return type(kind.__name__, (kind, type(whole)), {})(LAYOUT, LAYOUT.nbytes, code=whole.code)
 
 
 def test_every_round_has_a_key_of_its_own() -> None:

@@ -30,6 +30,7 @@ EXACT = {
     "consensus",
     "download",
     "frontier_cost",
+    "hash_tails",
     "layer_cost",
     "privacy_accounting",
     "privacy_lemmas",

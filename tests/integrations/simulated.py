@@ -11,7 +11,7 @@ from sketchbench.compressor.compressor import At, Compressor, Exchange
 NAMES = sorted({path.stem for path in (CONF / "compressor").glob("*.yaml")} - {"sketched_layers"})
 MESSAGES = [name for name in NAMES if name != "ef21"]  # whose server remembers what clients don't know
 # Whose replies are sent as steps, with more bytes than their codes need.
-STEPS = {"diana_random_k", "ef21_random_k", "sign_vote"}
+STEPS = {"diana_random_k", "ef21_random_k", "sign_vote", *(name for name in NAMES if "_back_" in name)}
 
 
 class Each:

@@ -95,13 +95,13 @@ def test_theorem_e_3_after_one_step() -> None:
     rows = DESCENT.run()
     assert judging.verdict("S10-first", rows) == "fails"
     assert judging.verdict("S10-two", rows) == "holds"
-    assert judging.verdict("S10-two", renamed(rows, "first gradient", "first two gradients")) == "fails"
+    assert judging.verdict("S10-two", renamed(rows, "first_gradient", "first_two_gradients")) == "fails"
 
 
 def test_sketched_gradients_beside_sgd() -> None:
     rows = DESCENT.run()
     assert judging.verdict("S40", rows) == "holds"
-    assert judging.verdict("S40", renamed(rows, "beside quieter SGD", "beside SGD")) == "fails"
+    assert judging.verdict("S40", renamed(rows, "beside_quieter_sgd", "beside_sgd")) == "fails"
 
 
 @pytest.mark.parametrize("rounds", [1, 7])

@@ -170,7 +170,7 @@ def test_data_sets_travel_under_their_checksum() -> None:
 
 def test_what_is_asked_for() -> None:
     """The memory of an unmeasured batch in whole GiB; about twice as much at the second attempt."""
-    sent = parcel.Sent(batch(), plan())
+    sent = parcel.SentBatch(batch(), plan())
     assert sent.outcome.startswith(f"{batch().place}.{parcel.state([run.entry for run in batch().runs])}.")
     assert [sent.megabytes(attempt) for attempt in (1, 2)] == [4096, 7168]
     assert sent.minutes(2) == 2 * sent.minutes(1)

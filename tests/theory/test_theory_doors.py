@@ -47,6 +47,7 @@ MODULES = [one for one in globals().values() if getattr(one, "__package__", "") 
 OPEN = {"inner_product.count_sketch", "leakage.semi_smoothness", "leakage.semi_smoothness_printed"} | {
     "leakage.non_critical",
     "leakage.non_critical_printed",
+    "descent.first_gradients",
 }  # no arguments, or one object that was checked when it was made
 CONSTANTS: dict[str, Any] = {
     "smoothness": 2.0,
@@ -119,6 +120,10 @@ CALLS: dict[str, Call] = {
     "descent.with_momentum": (
         descent.with_momentum,
         {"momentum": not_negative(0.9), "eta": positive(0.1), "alpha": not_negative(4.0)},
+    ),
+    "descent.beside_sgd": (
+        descent.beside_sgd,
+        {"alpha": positive(4.0), "rounds": count(2), "quieter": positive(4.0)},
     ),
     "compressed_sensing.feedback_limit": (
         compressed_sensing.feedback_limit,

@@ -173,10 +173,10 @@ if workflow.is_main_process:
 # others travel. A receipt that is there has no rule then, as it was verified above.
 DONE_HERE, SENT = "[a-z0-9_]+", {}
 if AWAY:
-    from sketchbench.plan.parcel import Sent
+    from sketchbench.plan.parcel import SentBatch
 
     left = [one for one in PLAN.all_batches if not Path(one.receipt).is_file()]
-    SENT = {one.place: Sent(one, PLAN) for one in left if not one.needs}
+    SENT = {one.place: SentBatch(one, PLAN) for one in left if not one.needs}
     DONE_HERE = studies_of([one.place for one in left if one.needs])
 
 # What a run that uses the user's own code is told about where it is.

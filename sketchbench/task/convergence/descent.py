@@ -42,12 +42,12 @@ class Descent(Checked):
     `momentum thrice`: with three times that step, a near miss.
     `momentum full`: with the step of Theorem E.1 without momentum, 1/(1 + α).
 
-    `beside SGD`, for every α (`case`) and number of `rounds`: E‖w‖² with sketched gradients over that of SGD with the
+    `beside_sgd`, for every α (`case`) and number of `rounds`: E‖w‖² with sketched gradients over that of SGD with the
     best steps, and noise of the variance that a sketch adds to the first gradient (see `theory.descent`); bound: 1.
     `beside quieter SGD`: with a quarter of that variance, a near miss.
 
-    `first gradient`: |f'(w¹)|² of a loss that is not convex (`theory.descent.first_gradients`); bound: that of Theorem
-    E.3 for T = 1, as printed. `first two gradients`: the smaller of |f'(w⁰)|² and |f'(w¹)|².
+    `first_gradient`: |f'(w¹)|² of a loss that is not convex (`theory.descent.first_gradients`); bound: that of Theorem
+    E.3 for T = 1, as printed. `first_two_gradients`: the smaller of |f'(w⁰)|² and |f'(w¹)|².
 
     `conditions`: condition numbers of A, whose eigenvalues are evenly spread from 1 to the condition number.
     """
@@ -112,7 +112,7 @@ class Descent(Checked):
                 descent.beside_sgd(alpha, rounds, quieter=quieter)
             )
             for alpha, rounds in itertools.product(self.variances, self.rounds)
-            for name, quieter in (("beside SGD", 1.0), ("beside quieter SGD", 4.0))
+            for name, quieter in (("beside_sgd", 1.0), ("beside_quieter_sgd", 4.0))
         ]
 
     def _left(self, loss: descent.Loss, eta: float) -> np.ndarray:
@@ -129,5 +129,5 @@ class Descent(Checked):
 
 def _first() -> list[Row]:
     before, after, bound = descent.first_gradients()
-    smaller = {"first gradient": after, "first two gradients": min(before, after)}
+    smaller = {"first_gradient": after, "first_two_gradients": min(before, after)}
     return [Row(name, lemma="E.3", round=1, bound=bound).number(value) for name, value in smaller.items()]

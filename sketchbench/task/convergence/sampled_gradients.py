@@ -2,13 +2,12 @@
 
 import logging
 from dataclasses import dataclass
-from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.base import seeds
-from sketchbench.base.parameters import AtLeastTwo, Checked, Count, Positive, Probability, Range, Share
+from sketchbench.base.parameters import AtLeastTwo, Checked, Count, Positive, Probability, Share
 from sketchbench.federated.sampled import SampledEstimates
 from sketchbench.federated.theorems import algorithm_of, find_theorem
 from sketchbench.kernels import Kernels
@@ -18,6 +17,7 @@ from sketchbench.measure.row import Row
 from sketchbench.sketch.family import Family
 from sketchbench.theory.known import Known
 
+PATIENCE = 4  # the most rounds of a run with sampling, as a multiple of the allowed number
 log = logging.getLogger(__name__)
 
 
@@ -31,7 +31,7 @@ class SampledGradients(Checked):
         clients: in each round a random `share` of the clients takes part.
         fewer records, fewer clients: the same with a quarter of `share`, but at least one: near misses.
         half of the step: no sampling, but half the step size.
-    If a trial misses the target in `patience` times the rounds, the row has the status `diverged`, and no mean.
+    If a trial misses the target in `PATIENCE` times the allowed rounds, the row has the status `diverged`, and no mean.
     """
 
     family: Family
@@ -47,7 +47,6 @@ class SampledGradients(Checked):
     target: Probability  # the share of f(w⁰) - f* at which a run ends
     share: Share  # of the records or clients
     allowed: Positive  # the ratio of rounds that the claim allows
-    patience: Annotated[float, Range(1)]  # the most rounds of a run with sampling, as a multiple of those without
 
     def run(self) -> list[Row]:
         objective = self.objective(kernels=self.kernels, seed=self.seed)
@@ -56,7 +55,7 @@ class SampledGradients(Checked):
         plain = self._arrivals(objective, 1.0, 1.0, 1.0, self.rounds)
         if np.isnan(plain).any():
             raise ValueError(f"rounds={self.rounds} without sampling do not reach target={self.target}; allow more")
-        limit = int(self.patience * plain.max())
+        limit = int(PATIENCE * self.allowed * plain.max())
         settings = {
             "records": (self.share, 1.0, 1.0),
             "clients": (1.0, self.share, 1.0),
