@@ -232,6 +232,7 @@ class Sketch(ABC):
                 f"an array of shape {v.shape} for a stack of {self.operators} operators must "
                 f"start with {self.operators}, or with 1 to share it among them"
             )
+        v = xp.asarray(v)  # np.matrix, and classes of the caller, have operators of their own
         if check_finite:
             numbers.check_finite("the vector", v, xp)
         return v.reshape(1 if self.operators is None else v.shape[0], -1, length)

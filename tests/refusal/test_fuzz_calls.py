@@ -51,6 +51,13 @@ def tried(call: Callable[[], Any]) -> tuple[Any, str]:
         return None, str(error) or "an error that says nothing\n"
 
 
+class Odd(np.ndarray):
+    """A class of the caller, whose operators are its own."""
+
+    def __array_ufunc__(self, *_: Any, **__: Any) -> Any:
+        raise AssertionError("an operator of the caller's class was called")
+
+
 @st.composite
 def vectors(draw: st.DrawFn) -> Any:
     """An array of some dtype, shape, order, strides and values, which need not fit."""
@@ -61,7 +68,7 @@ def vectors(draw: st.DrawFn) -> Any:
         x = draw(arrays.arrays(dtype, shape, elements=finite))
     else:
         x = np.zeros(shape, dtype)
-    layout = draw(st.sampled_from(["as is", "Fortran", "reversed", "strided", "read only"]))
+    layout = draw(st.sampled_from(["as is", "Fortran", "reversed", "strided", "read only", "matrix", "own class"]))
     match layout:
         case "Fortran":
             return np.asfortranarray(x)
@@ -71,6 +78,10 @@ def vectors(draw: st.DrawFn) -> Any:
             return np.repeat(x, 2, axis=-1)[..., ::2]
         case "read only":
             x.flags.writeable = False
+        case "matrix" if x.ndim == 2:
+            return np.asmatrix(x)
+        case "own class":
+            return x.view(Odd)
     return x
 
 
@@ -87,6 +98,8 @@ def test_operators(number: int, side: str, x: Any) -> None:
     assert x.tobytes() == before.tobytes()
     if said:
         return
+    x = np.asarray(x)
+    assert type(found) is np.ndarray
     assert found.dtype == x.dtype in (np.float32, np.float64)
     assert np.isfinite(found).all()
     matrix = {"sketch": dense, "desketch": dense.swapaxes(-1, -2), "project": dense.swapaxes(-1, -2) @ dense}[side]
