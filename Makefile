@@ -83,8 +83,12 @@ check: $(VENV)/ready ## fail where a verdict differs from the published one, or 
 test: $(VENV)/ready ## lint, types, layers and tests
 	@$(MAKE) --no-print-directory --keep-going --jobs=2 tests types style layers workflow
 
-tests: $(VENV)/ready ## pytest alone, without what test-cuda runs
-	OMP_NUM_THREADS=1 python -m pytest -n auto --dist worksteal -m "not cuda" $(ARGS)
+test-all: $(VENV)/ready ## the same with the tests marked weekly
+	@$(MAKE) --no-print-directory test MARKED="not cuda"
+
+tests: MARKED := not cuda and not weekly
+tests: $(VENV)/ready ## pytest alone, without what test-cuda and test-all run
+	OMP_NUM_THREADS=1 python -m pytest -n auto --dist worksteal -m "$(MARKED)" $(ARGS)
 
 fuzz: $(VENV)/ready ## the property tests with FUZZ (20) times as many inputs, which are new in each run; says how many
 	OMP_NUM_THREADS=1 FUZZ=$(or $(FUZZ),20) python -m pytest -n auto --dist worksteal -m hypothesis \

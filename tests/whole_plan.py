@@ -1,4 +1,4 @@
-"""The plan of all studies, made once in each run of the tests."""
+"""The plan of all studies at a scale, made once in each run of the tests."""
 
 import functools
 
@@ -6,14 +6,9 @@ from once import made_once
 
 from sketchbench.plan import making as plan
 from sketchbench.plan.plan import Plan
-from sketchbench.run.config.schema import SCALES
 
 
 @functools.cache
-def _plans() -> dict[str, Plan]:
-    return made_once("plans", lambda: {scale: plan.expand(scale, "numba") for scale in SCALES})
-
-
 def whole_plan(scale: str) -> Plan:
-    """All studies at a scale with kernels=numba, shared, so not to be changed; one process plans all scales."""
-    return _plans()[scale]
+    """All studies at a scale with kernels=numba, shared, so not to be changed."""
+    return made_once(f"plan of {scale}", lambda: plan.expand(scale, "numba"))

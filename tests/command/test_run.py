@@ -274,7 +274,7 @@ def test_an_interruption(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 
 # A run of a contract ends with its verdict; a run that is refused leaves nothing behind
 
-SIZES = ["kernels=numpy", "d=12", "b=4", "task.sizes=[[12,4]]", "task.fewer=20"]
+SIZES = ["kernels=numba", "d=12", "b=4", "task.sizes=[[12,4]]", "task.fewer=20"]
 SMALL_CONTRACT = ["kernels=numpy", "task.layouts=[[[8,12],[8],[4,8],[4]]]", "task.budget.draws=400"]
 SMALL_CONTRACT += ["task.compressions=[1,16]", "task.budget.entries=1e7"]
 

@@ -40,6 +40,7 @@ BREAKS = {
     "eight_votes": "K4-twice",
 }
 FACTORED = (2,)  # compressions at which PowerSGD sends factors of this layout's matrices
+SOME = {"eden_back_2", "fetch_sgd", "power_sgd", "top_k"}  # of the others the study compressor_contract tells the same
 LARGE = [[[72, 64], [1, 1]]]
 BUDGET = Budget(draws=2000, vectors=200, trials=3, clients=3, rounds=3, entries=4e6)
 
@@ -62,7 +63,9 @@ def verdicts(claim: Claim, measured: list[Row]) -> set[str]:
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("name", compressing.NAMES)
+@pytest.mark.parametrize(
+    "name", [name if name in SOME else pytest.param(name, marks=pytest.mark.weekly) for name in compressing.NAMES]
+)
 def test_sound_compressors_keep_all_of_it(name: str, reference: Kernels) -> None:
     measured = rows(name, reference)
     found = {number: verdicts(claim, measured) for number, claim in CLAIMS.items()}

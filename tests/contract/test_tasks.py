@@ -51,6 +51,7 @@ Config = dict[str, Any]
 SHORTER: dict[str, Config] = {
     "compressed_training": {"tuning": {"rounds": 20}},
     "leakage_limits": {"conditions": {f"after {rounds} rounds": {"trained": 10} for rounds in (50, 300)}},
+    "leakage_order": {"attack": {"passes": 2}},
     "rounds_factors": {"rounds": 5},
 }
 

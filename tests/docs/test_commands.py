@@ -33,7 +33,15 @@ def short(command: Command) -> bool:
     return not command.takes_time and command.words not in SHELL
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if any(map(short, commands(page)))], ids=title)
+@pytest.mark.parametrize(
+    "page",
+    [
+        page if page.name in ("README.md", "tutorial.md") else pytest.param(page, marks=pytest.mark.weekly)
+        for page in PAGES
+        if any(map(short, commands(page)))
+    ],
+    ids=title,
+)
 def test_short_ones_run(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -34,6 +34,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(OwnProblem, "compressors", lambda *_, **__: ["none", "top_k", "control/silent"])
 
 
+@pytest.mark.weekly
 def test_the_page_can_be_followed(
     small: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -63,6 +63,7 @@ def missed(trials: int, error: float, more: int, ratio: float) -> float:
     return max(sides) / error
 
 
+@pytest.mark.weekly
 def test_the_interval_of_a_mean_of_rare_values() -> None:
     found = used()
     assert found

@@ -66,7 +66,9 @@ def test_all_parse(scale: str) -> None:
         assert {*given["studies"].split(",")} <= named(CONF, "study").keys(), options
 
 
-@pytest.mark.parametrize("scale", PLACES)
+@pytest.mark.parametrize(
+    "scale", [pytest.param(one, marks=pytest.mark.weekly) if one == "paper" else one for one in PLACES]
+)
 def test_they_make_runs_of_the_plan(scale: str) -> None:
     """The longest command of the frontier, of each study that adds to the seed, and of twelve others."""
     plan = whole_plan(scale)

@@ -18,6 +18,7 @@ def trials(project: Project, column: str) -> set[int]:
     return set(pd.read_csv(io.BytesIO(table(project)))[column].dropna())
 
 
+@pytest.mark.weekly
 def test_trials_add_up(project: Project) -> None:
     study = project.path / "conf" / "study" / "long.yaml"
     study.write_text(LONG)

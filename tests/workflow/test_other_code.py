@@ -54,6 +54,7 @@ def test_code_that_snakemake_has_forgotten(finished: Project) -> None:
     assert finished.sealed("tables/tiny") == table
 
 
+@pytest.mark.weekly
 def test_figures_of_tables_that_stay(finished: Project) -> None:
     """Drawn by other code, one is drawn again by a run of another study; no other is."""
     prepare(finished)
@@ -70,6 +71,7 @@ def test_figures_of_tables_that_stay(finished: Project) -> None:
     assert svg.stat().st_mtime_ns == drawn
 
 
+@pytest.mark.weekly
 def test_printed_numbers_that_look_old(finished: Project) -> None:
     """As where a checkout wrote them before what is made of them."""
     path = finished.path / "conf" / "printed" / "table9.yaml"

@@ -58,6 +58,7 @@ def test_code_and_texts(finished: Project) -> None:
     assert finished.rerun() == {COUNT_SKETCH, SAMPLING}
 
 
+@pytest.mark.weekly
 def test_without_the_memory_of_snakemake(finished: Project) -> None:
     """Records know what they are made from: a stale one is noticed, even where Snakemake forgot, and no other is made
     again."""

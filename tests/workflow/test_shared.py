@@ -8,6 +8,7 @@ from conftest import STUDY, Project
 pytestmark = pytest.mark.workflow
 
 
+@pytest.mark.weekly
 def test_shared_processes_make_the_same_reports(finished: Project) -> None:
     (finished.path / "conf" / "study" / "other.yaml").write_text(STUDY.replace("40", "30"))
     finished.succeed()

@@ -136,6 +136,7 @@ def steps_of_the_page() -> list[str]:
     return commands[1:]
 
 
+@pytest.mark.weekly
 def test_a_repository_of_ones_own_in_ci(small: Path, tmp_path: Path) -> None:
     """The steps of the page pass if each verdict is the expected one, and fail if one is another."""
     project = Project(copied(small, tmp_path).path.rename(tmp_path / "sketchbench"))

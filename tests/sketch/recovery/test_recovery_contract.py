@@ -54,7 +54,7 @@ def broken(measured: list[Row]) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("backend", ["numba", "numpy"])
+@pytest.mark.parametrize("backend", ["numba", pytest.param("numpy", marks=pytest.mark.weekly)])
 @pytest.mark.parametrize("name", NAMES)
 def test_every_recovery_keeps_it(name: str, backend: str) -> None:
     measured = rows(name, backend)

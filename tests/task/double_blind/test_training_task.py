@@ -483,7 +483,9 @@ def test_leaked_test_images_are_refused() -> None:
         changed(SMALL, dataset=leaked).run()
 
 
-@pytest.mark.parametrize("study", ["federated_mlp", "federated_cnn", "federated_cifar10"])
+@pytest.mark.parametrize(
+    "study", ["federated_mlp", "federated_cnn", pytest.param("federated_cifar10", marks=pytest.mark.weekly)]
+)
 def test_one_round_of_the_paper_size(study: str) -> None:
     """The full configurations run, on made-up images of the same shape where the real ones aren't needed."""
     runs = whole_plan("paper").runs[study]

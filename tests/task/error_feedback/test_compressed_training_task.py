@@ -258,6 +258,7 @@ def paper(study: str, count: int) -> dict[str, Any]:
     return {**run.config, "task": {**task, "dataset": made, "rounds": 1, "judging": judging, "trials": 1}}
 
 
+@pytest.mark.weekly
 @pytest.mark.parametrize(("study", "count"), [("compressed_iid", 3 * 100), ("compressed_noniid", 10 * 4 * 5)])
 def test_one_round_of_the_paper_size(study: str, count: int) -> None:
     """With clients that have as many images as the paper's: 36 of one class each are at most four of a class."""
@@ -281,6 +282,7 @@ def test_one_round_of_the_paper_size(study: str, count: int) -> None:
     assert of("accuracy", found, case="fiht", round=1)[0]["bytes_down"] <= 12 * 30_000
 
 
+@pytest.mark.weekly
 def test_a_residual_network_goes_on_bit_for_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With batch normalisation, dropout and mixed precision, at its full size."""
     task = changed(
