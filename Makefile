@@ -8,7 +8,7 @@ KEPT := reports/paper/records
 export PATH := $(if $(filter /%,$(VENV)),,$(CURDIR)/)$(BIN):$(PATH)
 
 .DELETE_ON_ERROR:
-.PHONY: results frontier paper keep report site test-site check test tests fuzz test-cuda test-flower test-slurm \
+.PHONY: results frontier paper keep report site test-site check test test-all tests fuzz test-cuda test-flower test-slurm \
 	test-storage browser carry scenarios mutants lint style types layers workflow bench resolve lock clean help
 
 help: ## list the targets

@@ -36,7 +36,7 @@ def short(command: Command) -> bool:
 @pytest.mark.parametrize(
     "page",
     [
-        page if page.name in ("README.md", "tutorial.md") else pytest.param(page, marks=pytest.mark.weekly)
+        page if page.name == "README.md" else pytest.param(page, marks=pytest.mark.weekly)
         for page in PAGES
         if any(map(short, commands(page)))
     ],
