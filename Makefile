@@ -8,8 +8,8 @@ KEPT := reports/paper/records
 export PATH := $(if $(filter /%,$(VENV)),,$(CURDIR)/)$(BIN):$(PATH)
 
 .DELETE_ON_ERROR:
-.PHONY: results frontier paper keep report site test-site check test test-all tests fuzz test-cuda test-flower test-slurm \
-	test-storage browser carry scenarios mutants lint style types layers workflow bench resolve lock clean help
+.PHONY: results frontier paper keep report site test-site check test test-all tests fuzz test-cuda test-flower \
+	test-slurm test-storage browser carry scenarios mutants lint style types layers workflow bench resolve lock clean help
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST)
