@@ -340,6 +340,7 @@ def test_a_long_study_is_run_where_it_is_named_or_on_a_gpu(conf: Path, monkeypat
     assert list(planning.expand("quick", "cupy", conf=conf).runs) == ["one", "other"]
 
 
+@pytest.mark.weekly
 def test_chapters_are_folders_of_studies() -> None:
     """`make results` and `make frontier` leave no chapter out, and share none but contracts."""
     papers = re.search(r"^PAPERS := (.+)$", (PROJECT / "Makefile").read_text(), re.MULTILINE)

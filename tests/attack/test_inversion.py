@@ -39,7 +39,9 @@ def test_the_image_and_its_label_come_back(view: str) -> None:
         assert found.loss < 1e-6
 
 
-@pytest.mark.parametrize("name", ATTACKS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(one, marks=pytest.mark.weekly) if one == "map_adam" else one for one in ATTACKS]
+)
 def test_every_attack_recovers_what_is_not_defended(name: str) -> None:
     algorithm = dataclasses.replace(attack(name), label="read")
     if name == "map_adam":  # which is slower than L-BFGS on a smooth network

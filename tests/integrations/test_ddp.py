@@ -125,6 +125,7 @@ def test_power_sgd_has_the_curve_of_torch_s_hook(folder: Path) -> None:
     assert without.mean() - reach * without.std(ddof=1) > abs(ours.mean()) + reach * ours.std(ddof=1)
 
 
+@pytest.mark.weekly
 def test_the_training_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine").mkdir()
     page = (ROOT / "docs" / "howto" / "torch.md").read_text(encoding="utf-8")

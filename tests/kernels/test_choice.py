@@ -238,7 +238,12 @@ def run(layer: str, *command: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    ("layer", "starts"), [("omp", ["fork", "spawn", "forkserver"]), ("workqueue", ["fork"]), ("tbb", ["fork"])]
+    ("layer", "starts"),
+    [
+        pytest.param("omp", ["fork", "spawn", "forkserver"], marks=pytest.mark.weekly),
+        ("workqueue", ["fork"]),
+        ("tbb", ["fork"]),
+    ],
 )
 def test_every_layer(layer: str, starts: list[str]) -> None:
     done = run(layer, str(SCRIPT), *starts)

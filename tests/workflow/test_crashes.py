@@ -49,6 +49,7 @@ def _is_job(process: psutil.Process) -> bool:
         return False
 
 
+@pytest.mark.weekly
 def test_kills(project: Project, undisturbed: dict[str, bytes]) -> None:
     """Of the job, and then of Snakemake while the job is done again, which shows that it is. With SIGKILL Snakemake
     leaves a lock and orphans behind; the wrapper copes with both."""

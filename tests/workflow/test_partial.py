@@ -41,6 +41,7 @@ def older(project: Project) -> list[str]:
     return [f"{claim} {method}" for (claim, method), state in code.items() if state]
 
 
+@pytest.mark.weekly
 def test_a_run_of_some_studies_adds(finished: Project) -> None:
     project = finished
     prepare(project)

@@ -57,10 +57,7 @@ def broken(measured: list[Row]) -> set[str]:
 @pytest.mark.parametrize("backend", ["numba", pytest.param("numpy", marks=pytest.mark.weekly)])
 @pytest.mark.parametrize(  # of the others the study recovery_contract tells the same
     "name",
-    [
-        name if name in ("fiht", "count_sketch") else pytest.param(name, marks=pytest.mark.weekly)
-        for name in NAMES
-    ],
+    [name if name in ("fiht", "count_sketch") else pytest.param(name, marks=pytest.mark.weekly) for name in NAMES],
 )
 def test_every_recovery_keeps_it(name: str, backend: str) -> None:
     measured = rows(name, backend)
