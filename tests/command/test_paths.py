@@ -60,7 +60,7 @@ TARGETS = {
     "test-site": "-m pytest -p no:xdist -m browser tests/site/browser -n",
     "browser": "tests/site/browser/launch.py",
     "check": "-m sketchbench check reports/claims.csv -n",
-    "tests": "-m pytest -n auto --dist worksteal -m not cuda -n",
+    "tests": "-m pytest -n auto --dist worksteal -m not cuda and not weekly -n",
     "style": "-m ruff check .",
     "types": "-m mypy",
     "layers": "--no-cache",
