@@ -54,8 +54,8 @@ PACK := tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=a+
 keep: ## keep the records of trainings and attacks that took hours, to be committed: make paper begins with them
 	@mkdir -p $(KEPT) && work=$$(mktemp -d) && trap 'rm -rf "$$work"' EXIT && \
 	  for old in $(KEPT)/*.tar; do [ ! -f "$$old" ] || tar -xf "$$old" -C "$$work" || exit 1; done && \
-	  (cd results/paper && find . \( -name 'trial[0-9]*.parquet' -o -path './frontier*.parquet' \) -print0 | \
-	    tar --null -cf - -T -) | tar -xf - -C "$$work" && \
+	  (cd results/paper && find . \( -name 'trial[0-9]*.parquet' -o -path './frontier*.parquet' \
+	    -o -path './noisy_leakage/*.parquet' \) -print0 | tar --null -cf - -T -) | tar -xf - -C "$$work" && \
 	  for study in "$$work"/*/; do \
 	    study=$$(basename "$$study") && $(PACK) -cf "$(KEPT)/$$study.tar" -C "$$work" "$$study" || exit 1; \
 	  done && du -sh $(KEPT)
