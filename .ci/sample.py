@@ -1,5 +1,5 @@
-"""Print some of the quick scale's studies, separated by commas: contracts, which go with all studies, all that have no
-cost in conf/costs.csv, and of the others as many as take a SHARE (1/6) of the time.
+"""Print some of the quick scale's studies, separated by commas: all that have no cost in conf/costs.csv, and of the
+others as many as take a SHARE (1/6) of the time.
 
 The committed tables draw them, by their seals, so that each change of tables draws others, and a run can be repeated.
 A study whose committed table is not what the code gives is among them with a probability of a sixth, n of such studies
@@ -26,9 +26,8 @@ def sample(share: Fraction, root: Path = PROJECT) -> list[str]:
     tables = root / "reports" / "tables"
     drawn_by = seal.digest((tables / seal.MANIFEST).read_bytes())
     studies = seal.seals(tables).keys() & set(study.names(conf))
-    always = {name for name in studies if study.read(conf, name, SCALE).always}
-    chosen = always | (studies - known.keys())
-    left = sum(known.values()) * share - sum(known.get(name, 0.0) for name in always)
+    chosen = studies - known.keys()
+    left = sum(known.values()) * share
     for name in sorted(studies - chosen, key=lambda name: hashlib.sha256(f"{drawn_by} {name}".encode()).hexdigest()):
         if left > 0:
             chosen.add(name)

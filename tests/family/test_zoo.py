@@ -22,7 +22,7 @@ from sketchbench.sketch.contract import elsewhere
 
 SMALL: dict[str, Any] = {"sizes": [[12, 4], [7, 3], [15, 6]], "operators": 1500, "fewer": 100}
 TRIALS = 20_000  # of the moments, at d = 16
-OF_A_KIND = 3  # families of a kind that are run by default, at most
+OF_A_KIND = 2  # families of a kind that are run by default, at most
 MOMENTS = ("scale", "bias", "second moment", "false theory")  # kinds that the moments are measured of
 TALL = ("RowNeverDrawn",)  # seen with more rows than columns only
 ELSEWHERE = ("DependsOnHashes", "DependsOnProcess", "DependsOnSetOrder", "DependsOnThreads", "DependsOnVariable")

@@ -16,6 +16,7 @@ def commit(project: Project) -> None:
 
 
 @pytest.mark.git
+@pytest.mark.weekly
 def test_a_difference(finished: Project) -> None:
     """It fails, again until the reports are committed; at the smoke scale it is listed, and with `differences=list`."""
     project = finished
