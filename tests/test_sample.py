@@ -23,17 +23,16 @@ def sealed(root: Path, study: str, records: str = "") -> None:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Twenty studies, of 1 to 20 seconds each, one without a cost, and a contract of 6 seconds."""
+    """Twenty studies, of 1 to 20 seconds each, one without a cost, and one of two runs of 3 seconds."""
     for folder in ("conf/study", "reports/tables"):
         (tmp_path / folder).mkdir(parents=True)
     rows = [f"quick,s{number},1,{number},{number},1" for number in range(1, 21)]
-    rows += ["quick,contract,2,3,4,1"]
+    rows += ["quick,twice,2,3,4,1"]
     rows += [f"paper,s{number},1,1000,1000,1" for number in range(1, 21)]
     text = "\n".join(["scale,study,runs,seconds,longest,mebibytes", *rows, ""])
     (tmp_path / "conf" / "costs.csv").write_text(text, encoding="utf-8")
-    for name in (*(f"s{number}" for number in range(1, 21)), "new", "contract"):
-        text = "task: moments\nsketch: all\n" + "always: true\n" * (name == "contract")
-        (tmp_path / "conf" / "study" / f"{name}.yaml").write_text(text, encoding="utf-8")
+    for name in (*(f"s{number}" for number in range(1, 21)), "new", "twice"):
+        (tmp_path / "conf" / "study" / f"{name}.yaml").write_text("task: moments\nsketch: all\n", encoding="utf-8")
         sealed(tmp_path, name)
     sealed(tmp_path, "joined")  # a table of no study of its own
     return tmp_path
@@ -43,9 +42,9 @@ def seconds(studies: list[str]) -> int:
     return sum(int(name[1:]) for name in studies if name.startswith("s"))
 
 
-def test_it_takes_its_share_of_the_time_contracts_and_what_has_no_cost(root: Path) -> None:
+def test_it_takes_its_share_of_the_time_and_what_has_no_cost(root: Path) -> None:
     drawn = drawing.sample(Fraction(1, 3), root)
-    assert 72 <= seconds(drawn) + 6 * ("contract" in drawn) < 72 + 20  # of 216
+    assert 72 <= seconds(drawn) + 6 * ("twice" in drawn) < 72 + 20  # of 216
     assert "new" in drawn
     assert len(drawing.sample(Fraction(1), root)) == 22
     assert drawing.sample(Fraction(0), root) == ["new"]

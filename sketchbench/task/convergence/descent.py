@@ -44,7 +44,7 @@ class Descent(Checked):
 
     `beside_sgd`, for every α (`case`) and number of `rounds`: E‖w‖² with sketched gradients over that of SGD with the
     best steps, and noise of the variance that a sketch adds to the first gradient (see `theory.descent`); bound: 1.
-    `beside quieter SGD`: with a quarter of that variance, a near miss.
+    `beside_quieter_sgd`: with a quarter of that variance, a near miss.
 
     `first_gradient`: |f'(w¹)|² of a loss that is not convex (`theory.descent.first_gradients`); bound: that of Theorem
     E.3 for T = 1, as printed. `first_two_gradients`: the smaller of |f'(w⁰)|² and |f'(w¹)|².
