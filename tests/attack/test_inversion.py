@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 from victims import ATTACKS, CLASSES, KERNELS, SHAPE, VIEWS, D, attack, network, seen, victim
+from weekly import weekly
 
 from sketchbench.attack import lbfgs
 from sketchbench.attack.adam import AdamOptimiser, CosineAdam
@@ -39,9 +40,7 @@ def test_the_image_and_its_label_come_back(view: str) -> None:
         assert found.loss < 1e-6
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(one, marks=pytest.mark.weekly) if one == "map_adam" else one for one in ATTACKS]
-)
+@pytest.mark.parametrize("name", weekly(ATTACKS, lambda one: one == "map_adam"))
 def test_every_attack_recovers_what_is_not_defended(name: str) -> None:
     algorithm = dataclasses.replace(attack(name), label="read")
     if name == "map_adam":  # which is slower than L-BFGS on a smooth network

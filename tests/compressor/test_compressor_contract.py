@@ -6,6 +6,7 @@ import compressing
 import pandas as pd
 import pytest
 from levels import LEVEL
+from weekly import weekly
 
 from sketchbench.base.project import CONF
 from sketchbench.kernels import Kernels
@@ -63,9 +64,7 @@ def verdicts(claim: Claim, measured: list[Row]) -> set[str]:
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize(
-    "name", [name if name in SOME else pytest.param(name, marks=pytest.mark.weekly) for name in compressing.NAMES]
-)
+@pytest.mark.parametrize("name", weekly(compressing.NAMES, lambda name: name not in SOME))
 def test_sound_compressors_keep_all_of_it(name: str, reference: Kernels) -> None:
     measured = rows(name, reference)
     found = {number: verdicts(claim, measured) for number, claim in CLAIMS.items()}

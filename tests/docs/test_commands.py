@@ -13,6 +13,7 @@ import pytest
 import yaml
 from prose import PAGES, ROOT, Command, commands, files, title
 from published import reports
+from weekly import weekly
 
 from sketchbench.command.main import main, sketchbench
 from sketchbench.run.config.chapters import named
@@ -33,15 +34,10 @@ def short(command: Command) -> bool:
     return not command.takes_time and command.words not in SHELL
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        page if page.name == "README.md" else pytest.param(page, marks=pytest.mark.weekly)
-        for page in PAGES
-        if any(map(short, commands(page)))
-    ],
-    ids=title,
-)
+WITH_SHORT = [page for page in PAGES if any(map(short, commands(page)))]
+
+
+@pytest.mark.parametrize("page", weekly(WITH_SHORT, lambda page: page.name != "README.md"), ids=title)
 def test_short_ones_run(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

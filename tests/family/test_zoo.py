@@ -1,7 +1,7 @@
 """Whatever a user may get wrong in a sketch family, a claim says so; and it never says so of an honest one.
 
-By default, a few families of each kind are run at a small size, in about a minute altogether: the contract with few
-operators in one process, or, where the defect is one of moments, the moments at d = 16. With
+By default, a few broken families of each kind, and a third of the honest ones, are run at a small size: the contract
+with few operators in one process, or, where the defect is one of moments, the moments at d = 16. With
 
     pytest tests/family --whole-zoo
 
@@ -17,6 +17,7 @@ import pytest
 from broken import BROKEN
 from honest import HONEST
 from specimen import Specimen
+from weekly import weekly
 
 from sketchbench.sketch.contract import elsewhere
 
@@ -56,9 +57,7 @@ DEFAULT = _by_default()
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::numpy.exceptions.ComplexWarning")
 broken = pytest.mark.parametrize("specimen", BROKEN, ids=lambda one: one.name)
 honest = pytest.mark.parametrize(
-    "specimen",
-    [one if number % 3 == 0 else pytest.param(one, marks=pytest.mark.weekly) for number, one in enumerate(HONEST)],
-    ids=lambda one: one.name,
+    "specimen", weekly(HONEST, lambda one: one not in HONEST[::3]), ids=lambda one: one.name
 )
 
 

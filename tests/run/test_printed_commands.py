@@ -11,6 +11,7 @@ import click
 import pytest
 from all_claims import CLAIMS
 from published import reports
+from weekly import weekly
 from whole_plan import whole_plan
 
 from sketchbench.base.project import CONF
@@ -66,9 +67,7 @@ def test_all_parse(scale: str) -> None:
         assert {*given["studies"].split(",")} <= named(CONF, "study").keys(), options
 
 
-@pytest.mark.parametrize(
-    "scale", [pytest.param(one, marks=pytest.mark.weekly) if one == "paper" else one for one in PLACES]
-)
+@pytest.mark.parametrize("scale", weekly(PLACES, lambda scale: scale == "paper"))
 def test_they_make_runs_of_the_plan(scale: str) -> None:
     """The longest command of the frontier, of each study that adds to the seed, and of twelve others."""
     plan = whole_plan(scale)

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from all_claims import CLAIMS
 from levels import LEVEL
+from weekly import weekly
 
 from sketchbench import kernels
 from sketchbench.base.project import CONF
@@ -24,6 +25,7 @@ from sketchbench.task.recovery.recovery_contract import RecoveryContract
 
 CONTRACT = [f"R{number}" for number in range(1, 8)]
 NAMES = sorted(path.stem for path in (CONF / "recovery").glob("*.yaml"))
+SOME = {"fiht", "count_sketch"}  # of the others the study recovery_contract tells the same
 BREAKS = {
     "one_more": {"R1"},
     "too_small": {"R2"},
@@ -54,11 +56,8 @@ def broken(measured: list[Row]) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("backend", ["numba", pytest.param("numpy", marks=pytest.mark.weekly)])
-@pytest.mark.parametrize(  # of the others the study recovery_contract tells the same
-    "name",
-    [name if name in ("fiht", "count_sketch") else pytest.param(name, marks=pytest.mark.weekly) for name in NAMES],
-)
+@pytest.mark.parametrize("backend", weekly(["numba", "numpy"], lambda backend: backend == "numpy"))
+@pytest.mark.parametrize("name", weekly(NAMES, lambda name: name not in SOME))
 def test_every_recovery_keeps_it(name: str, backend: str) -> None:
     measured = rows(name, backend)
     assert broken(measured) == set()

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from selecting import select, with_parameters
+from weekly import weekly
 from whole_plan import whole_plan
 
 from sketchbench import kernels
@@ -484,7 +485,7 @@ def test_leaked_test_images_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "study", ["federated_mlp", "federated_cnn", pytest.param("federated_cifar10", marks=pytest.mark.weekly)]
+    "study", weekly(["federated_mlp", "federated_cnn", "federated_cifar10"], lambda study: study == "federated_cifar10")
 )
 def test_one_round_of_the_paper_size(study: str) -> None:
     """The full configurations run, on made-up images of the same shape where the real ones aren't needed."""
