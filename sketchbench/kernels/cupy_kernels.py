@@ -193,11 +193,12 @@ __global__ void scatter(const Number* columns HOLDS(signs), const signed char* s
 template <class real, class Number = int>
 __global__ void collect(const real* v HOLDS((operators - 1) * stride + vectors * d), i64 stride,
                         const Number* at HOLDS(operators * indexed * k), i64 operators, i64 vectors,
-                        i64 indexed, i64 k, i64 d, real* out HOLDS(operators * vectors * k)) {
+                        i64 indexed, i64 k, i64 d, real scale,
+                        real* out HOLDS(operators * vectors * k)) {
     EACH(index, operators * vectors * k) {
         const i64 t = index / (vectors * k), n = index / k % vectors;
         const Number place = at[(t * indexed + n % indexed) * k + index % k];
-        out[index] = v[t * stride + n * d + place];
+        out[index] = v[t * stride + n * d + place] * scale;
     }
 }
 
@@ -871,7 +872,7 @@ def spread_hadamard(at: Array, values: Array, scale: float, out: Array) -> Array
 
 
 def hadamard_collect(x: Array, at: Array, scale: float) -> Array:
-    return collect(walsh_hadamard(x), at) * x.dtype.type(scale)
+    return _collect(walsh_hadamard(x), at, scale)
 
 
 def spread_hadamard_collect(terms: Sequence[tuple[Array, Array]], room: Array, at: Array, scale: float) -> Array:
@@ -881,9 +882,13 @@ def spread_hadamard_collect(terms: Sequence[tuple[Array, Array]], room: Array, a
 
 
 def collect(v: Array, at: Array) -> Array:
+    return _collect(v, at, 1.0)
+
+
+def _collect(v: Array, at: Array, scale: float) -> Array:
     operators, indexed, k = at.shape
     out = cupy.empty((operators, v.shape[1], k), dtype=v.dtype)
-    sizes = (operators, v.shape[1], indexed, k, v.shape[2])
+    sizes = (operators, v.shape[1], indexed, k, v.shape[2], v.dtype.type(scale))
     source, places = cupy.ascontiguousarray(v), cupy.ascontiguousarray(at)
     _launch(_instance("collect", at, _REAL[v.dtype.name]), out.size, source, _stride(v), places, *sizes, out)
     return out

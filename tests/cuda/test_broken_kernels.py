@@ -334,8 +334,8 @@ PLANTED = {
         "not aligned",
     ),
     "collect reads one further": (
-        "v[t * stride + n * d + place]",
-        "v[t * stride + n * d + place + 1]",
+        "v[t * stride + n * d + place] *",
+        "v[t * stride + n * d + place + 1] *",
         "collect<float>",
         "reads outside",
     ),
@@ -383,7 +383,7 @@ def launch_own(module: Module, name: str) -> None:
             256,
             (filled(1003, f4), 1, 1003, 1024, 1, filled(1, u8), filled(2, i8), filled(1, i8), 7, empty(7, i4)),
         ),
-        "collect": (1, 256, (filled(100, f4), 0, ascending, 1, 1, 1, 40, 100, empty(40, f4))),
+        "collect": (1, 256, (filled(100, f4), 0, ascending, 1, 1, 1, 40, 100, f4(1), empty(40, f4))),
         "spread": (1, 256, (ascending, filled(40, f4), 1, 1, 1, 40, 100, filled(100, f4))),
     }
     blocks, threads, arguments = calls[name.partition("<")[0]]
