@@ -27,7 +27,7 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
 
-#define HOLDS(...)  // after a pointer: how many entries it leads to, which `launch.check` compares
+#define HOLDS(...)  // after a pointer: how many entries it leads to, which `launch` compares
 
 // `index` takes every value below `size` once in the whole grid.
 #define EACH(index, size)                                                              \
@@ -85,7 +85,8 @@ struct Normal {
     static __device__ int column(int word, int lane) { return 4 * lane + word; }
 };
 
-// The sum over LANES threads, 1, 32 or all THREADS of a block, by a fixed tree, in the first thread.
+// The sum over LANES threads, a power of two up to 32 or all THREADS of a block, by a fixed tree, in
+// the first of them. All threads of a warp take part, or of a block.
 template <int LANES, class real>
 __device__ real reduce(real sum) {
     for (int half = LANES < 32 ? LANES / 2 : 16; half; half /= 2)
@@ -177,25 +178,27 @@ __global__ void scatter(const Number* columns HOLDS(signs), const signed char* s
                         i64 operators, i64 vectors, i64 d, i64 b,
                         real* y HOLDS(operators * vectors * b)) {
     const i64 index = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / LANES;
-    if (index >= operators * vectors * b) return;  // all LANES do
+    const bool inside = index < operators * vectors * b;  // outside, a thread only takes part in `reduce`
     const i64 t = index / (vectors * b), n = index / b % vectors, bucket = t * b + index % b;
-    const i64 lane = threadIdx.x % LANES, stop = starts[bucket + 1];
+    const i64 lane = threadIdx.x % LANES, stop = inside ? starts[bucket + 1] : 0;
     const real* source = x + t * stride + n * d;
     real sum = 0;
 #pragma unroll 4
-    for (i64 e = starts[bucket] + lane; e < stop; e += LANES) sum += signs[e] * source[columns[e]];
+    for (i64 e = inside ? starts[bucket] + lane : 0; e < stop; e += LANES)
+        sum += signs[e] * source[columns[e]];
     sum = reduce<LANES>(sum);
-    if (lane == 0) y[index] = sum;
+    if (inside && lane == 0) y[index] = sum;
 }
 
 template <class real, class Number = int>
 __global__ void collect(const real* v HOLDS((operators - 1) * stride + vectors * d), i64 stride,
                         const Number* at HOLDS(operators * indexed * k), i64 operators, i64 vectors,
-                        i64 indexed, i64 k, i64 d, real* out HOLDS(operators * vectors * k)) {
+                        i64 indexed, i64 k, i64 d, real scale,
+                        real* out HOLDS(operators * vectors * k)) {
     EACH(index, operators * vectors * k) {
         const i64 t = index / (vectors * k), n = index / k % vectors;
         const Number place = at[(t * indexed + n % indexed) * k + index % k];
-        out[index] = v[t * stride + n * d + place];
+        out[index] = v[t * stride + n * d + place] * scale;
     }
 }
 
@@ -327,91 +330,204 @@ hadamard(real* x HOLDS(size), i64 size, i64 columns, i64 h, i64 low, i64 high, r
 __device__ u64 magnitude(float v) { return __float_as_uint(v) & 0x7FFFFFFFu; }
 __device__ u64 magnitude(double v) { return __double_as_longlong(v) & 0x7FFFFFFFFFFFFFFFu; }
 
-// Radix selection of the k-th largest magnitude of each row n, eleven bits at a time, the highest
-// first: counts[n, :] counts the next bits of the magnitudes that agree with prefix[n] above them.
-template <class real>
-__global__ void histogram(const real* __restrict__ x HOLDS(prefix * d), i64 d, i64 parts, i64 shift,
-                          const u64* prefix HOLDS(blocks / parts), u32* counts HOLDS(prefix * BINS)) {
-    __shared__ u32 bins[BINS];
-    for (int i = threadIdx.x; i < BINS; i += blockDim.x) bins[i] = 0;
-    __syncthreads();
-    const i64 n = blockIdx.x / parts, part = blockIdx.x % parts;
-    const u64 known = prefix[n];
-#pragma unroll 4
-    for (i64 j = part * blockDim.x + threadIdx.x; j < d; j += parts * blockDim.x) {
-        const u64 bin = (magnitude(x[n * d + j]) ^ known) >> shift;
-        if (bin < BINS) atomicAdd(&bins[bin], 1u);
+// Whether `blocks` blocks that count in `finished` have come here: true in the last one, which sees
+// what the others wrote, and resets the count. All threads of a block call it.
+__device__ bool last_to_finish(u32& finished, i64 blocks) {
+    __shared__ int last;
+    __syncthreads();  // what this block wrote comes before the fence
+    if (threadIdx.x == 0) {
+        __threadfence();
+        last = atomicAdd(&finished, 1u) == blocks - 1;
+        __threadfence();
+        if (last) finished = 0;
     }
     __syncthreads();
-    for (int i = threadIdx.x; i < BINS; i += blockDim.x)
-        if (bins[i]) atomicAdd(&counts[n * BINS + i], bins[i]);
+    return last;
 }
 
-// Finds the bin of the left[n]-th largest of the counted magnitudes, appends its bits to prefix[n],
-// subtracts from left[n] the number of magnitudes in higher bins, and clears the counts. A block
-// takes a row, a thread a run of bins.
-__global__ void descend(i64 shift, u32* counts HOLDS(blocks * BINS), u64* prefix HOLDS(blocks),
-                        i64* left HOLDS(blocks)) {
-    enum { RUN = BINS / THREADS };
+// The inclusive sums of the threads' values, in the order of threads, or in the opposite one.
+__device__ i64 scan(i64 value, bool backwards) {
     __shared__ i64 sums[THREADS];
-    const i64 n = blockIdx.x, thread = threadIdx.x, wanted = left[n];
-    u32* run = counts + n * BINS + thread * RUN;
-    i64 own = 0;
-    for (int i = 0; i < RUN; ++i) own += run[i];
-    i64 sum = own;  // of this thread and those after it
+    const int thread = backwards ? THREADS - 1 - threadIdx.x : threadIdx.x;
     for (int step = 1; step < THREADS; step *= 2) {
-        sums[thread] = sum;
+        sums[thread] = value;
         __syncthreads();
-        if (thread + step < THREADS) sum += sums[thread + step];
+        if (thread >= step) value += sums[thread - step];
         __syncthreads();
     }
-    i64 rest = wanted - (sum - own);
+    return value;
+}
+
+// Finds the bin of the left-th largest of the counted magnitudes, appends its bits to `prefix`, and
+// subtracts from `left` the number of magnitudes in higher bins. A thread takes a run of bins.
+__device__ void descend(const u32 (&bins)[BINS], i64 shift, u64& prefix, i64& left) {
+    enum { RUN = BINS / THREADS };
+    const int thread = threadIdx.x;
+    const u32* run = bins + thread * RUN;
+    i64 own = 0;
+    for (int i = 0; i < RUN; ++i) own += run[(i + thread) % RUN];  // a warp meets no bank twice
+    const i64 wanted = left;
+    i64 rest = wanted - (scan(own, true) - own);
     if (0 < rest && rest <= own) {
         int i = RUN - 1;
         for (; run[i] < rest; --i) rest -= run[i];
-        prefix[n] |= (u64)(thread * RUN + i) << shift;
-        left[n] = rest;
+        prefix |= (u64)(thread * RUN + i) << shift;
+        left = rest;
     }
-    for (int i = 0; i < RUN; ++i) run[i] = 0;
+    __syncthreads();
 }
 
-// A warp takes SPAN entries of a row. `count` counts the entries above the threshold and equal to
-// it; `compact`, given the sums of the counts of all earlier spans, writes the indices of the
-// entries above and of the first `ties` equal ones.
+// Radix selection of the k-th largest magnitude of each row n, the highest bits first. `histogram`
+// counts the bits from `shift` to `high` of the magnitudes that agree with prefix[n] above them, and
+// the last block of a row descends: k - left[n] magnitudes are then in higher bins than prefix[n].
 template <class real>
-__global__ void count(const real* x HOLDS(rows * d), i64 rows, i64 d, i64 spans,
-                      const u64* threshold HOLDS(rows), i64* counts HOLDS(2 * rows * spans)) {
-    const i64 span = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32, n = span / spans;
-    if (n >= rows) return;
-    const i64 start = span % spans * SPAN, stop = min(d, start + SPAN);
-    const u64 limit = threshold[n];
-    int above = 0, equal = 0;
-#pragma unroll 4
-    for (i64 j = start + threadIdx.x % 32; j < stop; j += 32) {
-        const u64 value = magnitude(x[n * d + j]);
-        above += value > limit;
-        equal += value == limit;
+__global__ void histogram(const real* __restrict__ x HOLDS(prefix * d), i64 d, i64 parts, i64 high,
+                          i64 shift, i64 k, u64* prefix HOLDS(blocks / parts), i64* left HOLDS(prefix),
+                          u32* counts HOLDS(prefix * BINS * (parts > 1)), u32* finished HOLDS(prefix)) {
+    __shared__ u32 bins[BINS];
+    __shared__ u64 known;
+    __shared__ i64 wanted;
+    const i64 n = blockIdx.x / parts, part = blockIdx.x % parts;
+    const bool first = high == 8 * sizeof(real) - 1;
+    for (int i = threadIdx.x; i < BINS; i += blockDim.x) bins[i] = 0;
+    if (threadIdx.x == 0) {
+        known = first ? 0 : prefix[n];
+        wanted = first ? k : left[n];
     }
-    above = reduce<32>(above);
-    equal = reduce<32>(equal);
-    if (threadIdx.x % 32 == 0) {
-        counts[span] = above;
-        counts[rows * spans + span] = equal;
+    __syncthreads();
+    const u64 agreed = known, below = 1ull << (high - shift);
+#pragma unroll 4
+    for (i64 j = part * blockDim.x + threadIdx.x; j < d; j += parts * blockDim.x) {
+        const u64 bin = (magnitude(x[n * d + j]) ^ agreed) >> shift;
+        if (bin < below) atomicAdd(&bins[bin], 1u);
+    }
+    __syncthreads();
+    if (parts > 1) {
+        for (int i = threadIdx.x; i < BINS; i += blockDim.x)
+            if (bins[i]) atomicAdd(&counts[n * BINS + i], bins[i]);
+        if (!last_to_finish(finished[n], parts)) return;
+        for (int i = threadIdx.x; i < BINS; i += blockDim.x) {
+            bins[i] = counts[n * BINS + i];
+            counts[n * BINS + i] = 0;
+        }
+        __syncthreads();
+    }
+    descend(bins, shift, known, wanted);
+    if (threadIdx.x == 0) {
+        prefix[n] = known;
+        left[n] = wanted;
     }
 }
 
+// Finds the bits below `shift`, and where `compact` begins to write. A warp takes `span` entries of a
+// row; it counts those above the prefix, and keeps those that agree with it, its candidates. The last
+// block of a row descends among the candidates of all spans, and leaves in threshold[n] the k-th
+// largest magnitude, in ties[n] how many of this magnitude are taken, and in before[n, :, s] how
+// many entries of the spans before s are above the threshold, and equal to it.
+template <class real>
+__global__ void settle(const real* x HOLDS(threshold * d), i64 d, i64 parts, i64 span, i64 spans,
+                       i64 shift, u64* threshold HOLDS(blocks / parts), i64* ties HOLDS(threshold),
+                       real* candidates HOLDS(threshold * d * (shift > 0)),
+                       i64* before HOLDS(2 * threshold * spans), u32* finished HOLDS(threshold)) {
+    enum { WARPS = THREADS / 32 };
+    __shared__ u32 bins[BINS];
+    __shared__ u64 limit;
+    __shared__ i64 most;
+    const i64 n = blockIdx.x / parts, warp = threadIdx.x / 32;
+    const u32 lane = threadIdx.x % 32, earlier = (1u << lane) - 1;
+    const u64 prefix = threshold[n] >> shift;
+    i64 *above = before + 2 * n * spans, *equal = above + spans;
+    if (const i64 s = blockIdx.x % parts * WARPS + warp; s < spans) {
+        const i64 start = s * span, stop = min(d, start + span);
+        i64 higher = 0, kept = 0;
+#pragma unroll 4
+        for (i64 j = start + lane; j - lane < stop; j += 32) {  // all lanes vote, inside or not
+            const real value = j < stop ? x[n * d + j] : real(0);
+            const u64 bits = magnitude(value) >> shift;
+            const u32 agree = __ballot_sync(~0u, j < stop && bits == prefix);
+            higher += __popc(__ballot_sync(~0u, j < stop && bits > prefix));
+            if (shift && agree >> lane & 1)
+                candidates[n * d + start + kept + __popc(agree & earlier)] = value;
+            kept += __popc(agree);
+        }
+        if (lane == 0) {
+            above[s] = higher;
+            equal[s] = kept;
+        }
+    }
+    if (!last_to_finish(finished[n], parts)) return;
+    if (threadIdx.x == 0) {
+        limit = threshold[n];
+        most = ties[n];
+    }
+    for (i64 high = shift, low; high; high = low) {
+        low = max(high - BITS, (i64)0);
+        for (int i = threadIdx.x; i < BINS; i += blockDim.x) bins[i] = 0;
+        __syncthreads();
+        const u64 agreed = limit, below = 1ull << (high - low);
+        for (i64 s = warp; s < spans; s += WARPS)
+            for (i64 e = lane; e < equal[s]; e += 32) {
+                const u64 bin = (magnitude(candidates[n * d + s * span + e]) ^ agreed) >> low;
+                if (bin < below) atomicAdd(&bins[bin], 1u);
+            }
+        __syncthreads();
+        descend(bins, low, limit, most);
+    }
+    __syncthreads();
+    for (i64 s = warp; shift && s < spans; s += WARPS) {
+        const i64 count = __shfl_sync(~0u, lane == 0 ? equal[s] : (i64)0, 0);
+        int higher = 0, same = 0;
+        for (i64 e = lane; e < count; e += 32) {
+            const u64 value = magnitude(candidates[n * d + s * span + e]);
+            higher += value > limit;
+            same += value == limit;
+        }
+        higher = reduce<32>(higher);
+        same = reduce<32>(same);
+        if (lane == 0) {
+            above[s] += higher;
+            equal[s] = same;
+        }
+    }
+    __syncthreads();
+    i64 sum_above = 0, sum_equal = 0;  // in the last thread
+    for (i64 start = 0; start < spans; start += THREADS) {
+        const i64 s = start + threadIdx.x;
+        const bool inside = s < spans, last = threadIdx.x == THREADS - 1;
+        const i64 own_above = inside ? above[s] : 0, own_equal = inside ? equal[s] : 0;
+        const i64 up_above = scan(own_above + sum_above * (threadIdx.x == 0), false);
+        const i64 up_equal = scan(own_equal + sum_equal * (threadIdx.x == 0), false);
+        if (inside) {
+            above[s] = up_above - own_above;
+            equal[s] = up_equal - own_equal;
+        }
+        __shared__ i64 sums[2];
+        if (last) {
+            sums[0] = up_above;
+            sums[1] = up_equal;
+        }
+        __syncthreads();
+        sum_above = sums[0];
+        sum_equal = sums[1];
+    }
+    if (threadIdx.x == 0) {
+        threshold[n] = limit;
+        ties[n] = most;
+    }
+}
+
+// Writes the indices of the entries above the threshold, and of the first `ties` equal ones.
 template <class real, class Number = int>
-__global__ void compact(const real* __restrict__ x HOLDS(rows * d), i64 rows, i64 d, i64 spans,
+__global__ void compact(const real* __restrict__ x HOLDS(rows * d), i64 rows, i64 d, i64 span, i64 spans,
                         const u64* threshold HOLDS(rows), const i64* before HOLDS(2 * rows * spans),
                         const i64* ties HOLDS(rows), i64 k, Number* out HOLDS(rows * k)) {
-    const i64 span = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32, n = span / spans;
+    const i64 warp = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32, n = warp / spans, s = warp % spans;
     if (n >= rows) return;
-    const i64 start = span % spans * SPAN, stop = min(d, start + SPAN), equals = rows * spans;
+    const i64 start = s * span, stop = min(d, start + span);
     const u32 lane = threadIdx.x % 32, earlier = (1u << lane) - 1;
     const u64 limit = threshold[n];
     const i64 most = ties[n];
-    i64 above = before[span] - before[n * spans];
-    i64 equal = before[equals + span] - before[equals + n * spans];
+    i64 above = before[2 * n * spans + s], equal = before[(2 * n + 1) * spans + s];
 #pragma unroll 4
     for (i64 j = start + lane; j - lane < stop; j += 32) {  // all lanes vote, inside or not
         const u64 value = j < stop ? magnitude(x[n * d + j]) : 0;
@@ -426,25 +542,22 @@ __global__ void compact(const real* __restrict__ x HOLDS(rows * d), i64 rows, i6
     }
 }
 
-// Inner products: a block sums its part of a row.
+// Inner products: a block sums its part of a row, and the last block of the row the parts.
 template <class real>
-__global__ void inner(const real* u HOLDS(blocks / parts * d), const real* v HOLDS(blocks / parts * d),
-                      i64 d, i64 parts, double* sums HOLDS(blocks)) {
+__global__ void inner(const real* u HOLDS(out * d), const real* v HOLDS(out * d), i64 d, i64 parts,
+                      double* sums HOLDS(blocks), u32* finished HOLDS(out),
+                      real* out HOLDS(blocks / parts)) {
     const i64 n = blockIdx.x / parts, part = blockIdx.x % parts;
     double sum = 0;
     for (i64 j = part * blockDim.x + threadIdx.x; j < d; j += parts * blockDim.x)
         sum += (double)u[n * d + j] * (double)v[n * d + j];
-    const double total = reduce<THREADS>(sum);
+    double total = reduce<THREADS>(sum);
     if (threadIdx.x == 0) sums[blockIdx.x] = total;
-}
-
-// The sums of the rows' parts: a block takes a row.
-template <class real>
-__global__ void add_up(const double* sums HOLDS(blocks * parts), i64 parts, real* out HOLDS(blocks)) {
-    double sum = 0;
-    for (i64 part = threadIdx.x; part < parts; part += blockDim.x) sum += sums[blockIdx.x * parts + part];
-    const double total = reduce<THREADS>(sum);
-    if (threadIdx.x == 0) out[blockIdx.x] = (real)total;
+    if (!last_to_finish(finished[n], parts)) return;
+    sum = 0;
+    for (i64 other = threadIdx.x; other < parts; other += blockDim.x) sum += sums[n * parts + other];
+    total = reduce<THREADS>(sum);
+    if (threadIdx.x == 0) out[n] = (real)total;
 }
 
 // y = E x: a block sums its part of LINES rows of E for VECTORS vectors.
@@ -542,18 +655,21 @@ _REAL = {"float32": "float", "float64": "double"}
 _ENTRIES = {"gaussian": "Normal", "signs": "Sign"}
 _LINES = {"gaussian": 1, "signs": 4}  # as in the source: rows per block of `dense_sketch`
 _VECTORS = 4  # vectors that one generated entry of a dense matrix multiplies at a time
-_LANES = (1, 32, _THREADS)  # possible numbers of threads for a bucket in `scatter`
+# For a bucket of `scatter` with at least so many entries on average: so many threads, each with two entries or more,
+# since a thread without an entry waits for the others.
+_LANES = {0: 1, 8: 4, 16: 8, 32: 16, 64: 32, 1024: _THREADS}
 _TILE = {"float32": 13, "float64": 12}  # as in the source: log2 of a tile of `hadamard`
 _STAGES = 8  # most stages of `hadamard` in a strided pass, whose runs are then 128 bytes long
 _VALUES = 64  # most values that `median` can sort
-_BINS, _SPAN = 2048, 1024  # bins of `histogram`, eleven bits; entries for a warp in `count` and `compact`
-_CONSTANTS = {"THREADS": _THREADS, "VALUES": _VALUES, "BINS": _BINS, "SPAN": _SPAN}
+_BITS, _BINS = 13, 2**13  # of magnitudes that a histogram tells apart; more bins exceed 48 KiB of shared memory
+_SPAN, _SPANS = 2**10, 2**12  # least entries of a warp in `settle` and `compact`; most warps for a row
+_CONSTANTS = {"THREADS": _THREADS, "VALUES": _VALUES, "BITS": _BITS, "BINS": _BINS}
 _NUMBERED = ("collect", "spread", "gather", "median", "compact")  # kernels of row and column numbers, but `scatter`
-_OTHERS = ("hadamard", "histogram", "count", "inner", "add_up")
+_OTHERS = ("hadamard", "histogram", "settle", "inner")
 _NAMES = [
     *(f"draw<{entry}>" for entry in ("Word", "Sign", "Normal")),
-    *("polynomial_hash", "distinct", "descend"),
-    *(f"scatter<{real}, {lanes}>" for real in _REAL.values() for lanes in _LANES),
+    *("polynomial_hash", "distinct"),
+    *(f"scatter<{real}, {lanes}>" for real in _REAL.values() for lanes in _LANES.values()),
     *(f"{name}<{real}>" for name in (*_NUMBERED, *_OTHERS) for real in _REAL.values()),
     *(
         f"{name}<{entry}, {real}, {vectors}>"
@@ -564,7 +680,7 @@ _NAMES = [
     ),
 ]
 _WIDE_NAMES = [  # of 64 bits
-    *(f"scatter<{real}, {lanes}, i64>" for real in _REAL.values() for lanes in _LANES),
+    *(f"scatter<{real}, {lanes}, i64>" for real in _REAL.values() for lanes in _LANES.values()),
     *(f"{name}<{real}, i64>" for name in _NUMBERED for real in _REAL.values()),
 ]
 _OPTIONS = ("--std=c++17", *(f"-D{name}={value}" for name, value in _CONSTANTS.items()))
@@ -578,8 +694,8 @@ def _kernel(name: str) -> Any:
 
 
 @cache
-def _parameters(name: str) -> tuple[launch.Parameter, ...]:
-    return launch.parameters(_CODE, name, _CONSTANTS)
+def _launches(name: str) -> launch.Launches:
+    return launch.Launches(name, launch.parameters(_CODE, name, _CONSTANTS))
 
 
 def _run(name: str, blocks: int, *arguments: Any, threads: int = _THREADS) -> None:
@@ -587,7 +703,7 @@ def _run(name: str, blocks: int, *arguments: Any, threads: int = _THREADS) -> No
     if blocks > _MOST_BLOCKS:
         raise ValueError(f"{name}: {blocks} blocks exceed the {_MOST_BLOCKS} of a launch; use kernels=numba")
     if blocks:
-        launch.check(name, _parameters(name), blocks, arguments, cupy.cuda.runtime.getDevice())
+        _launches(name).check(blocks, arguments, cupy.cuda.runtime.getDevice())
         _kernel(name)((blocks,), (threads,), arguments)
 
 
@@ -697,7 +813,7 @@ def scatter(matrix: SparseMatrix, x: Array, out: Array | None = None) -> Array:
     shape = (operators, x.shape[1], matrix.b)
     y = cupy.empty(shape, dtype=x.dtype) if out is None else out
     mean = s * d // matrix.b  # entries of a bucket
-    lanes = _LANES[(mean >= 16) + (mean >= 1024)]
+    lanes = _LANES[max(least for least in _LANES if least <= mean)]
     sizes = (operators, x.shape[1], d, matrix.b)
     blocks = _ratio(y.size * lanes, _THREADS)
     columns, signs, starts = matrix.by_bucket
@@ -756,7 +872,7 @@ def spread_hadamard(at: Array, values: Array, scale: float, out: Array) -> Array
 
 
 def hadamard_collect(x: Array, at: Array, scale: float) -> Array:
-    return collect(walsh_hadamard(x), at) * x.dtype.type(scale)
+    return _collect(walsh_hadamard(x), at, scale)
 
 
 def spread_hadamard_collect(terms: Sequence[tuple[Array, Array]], room: Array, at: Array, scale: float) -> Array:
@@ -766,9 +882,13 @@ def spread_hadamard_collect(terms: Sequence[tuple[Array, Array]], room: Array, a
 
 
 def collect(v: Array, at: Array) -> Array:
+    return _collect(v, at, 1.0)
+
+
+def _collect(v: Array, at: Array, scale: float) -> Array:
     operators, indexed, k = at.shape
     out = cupy.empty((operators, v.shape[1], k), dtype=v.dtype)
-    sizes = (operators, v.shape[1], indexed, k, v.shape[2])
+    sizes = (operators, v.shape[1], indexed, k, v.shape[2], v.dtype.type(scale))
     source, places = cupy.ascontiguousarray(v), cupy.ascontiguousarray(at)
     _launch(_instance("collect", at, _REAL[v.dtype.name]), out.size, source, _stride(v), places, *sizes, out)
     return out
@@ -790,20 +910,25 @@ def largest(x: Array, k: int) -> Array:
     if not out.size:
         return out
     x = cupy.ascontiguousarray(x)
-    real = _REAL[x.dtype.name]
-    counts = cupy.zeros((rows, _BINS), dtype=np.uint32)
-    threshold = cupy.zeros(rows, dtype=np.uint64)
-    ties = cupy.full(rows, k, dtype=np.int64)
+    real, high = _REAL[x.dtype.name], 8 * x.dtype.itemsize - 1
     parts = max(1, min(_ratio(d, 16 * _THREADS), _BUSY // rows))
-    for shift in range(22 if real == "float" else 55, -1, -11):
-        _run(f"histogram<{real}>", rows * parts, x, d, parts, shift, threshold, counts)
-        _run("descend", rows, shift, counts, threshold, ties)
-    spans = _ratio(d, _SPAN)
-    blocks = _ratio(32 * rows * spans, _THREADS)
-    totals = cupy.empty(2 * rows * spans, dtype=np.int64)
-    _run(f"count<{real}>", blocks, x, rows, d, spans, threshold, totals)
-    before = cupy.cumsum(totals) - totals
-    _run(_instance("compact", out, real), blocks, x, rows, d, spans, threshold, before, ties, k, out)
+    zeros = cupy.zeros(rows + rows * _BINS * (parts > 1), dtype=np.uint32)
+    finished, counts = zeros[:rows], zeros[rows:]
+    threshold, ties = cupy.empty(rows, dtype=np.uint64), cupy.empty(rows, dtype=np.int64)
+    few = d <= _SPAN * _SPANS  # for one block to look at the candidates of a row, whatever its entries
+    while high and not (few and high < 8 * x.dtype.itemsize - 1):
+        shift = max(high - _BITS, 0)
+        _run(f"histogram<{real}>", rows * parts, x, d, parts, high, shift, k, threshold, ties, counts, finished)
+        high = shift
+    span = 32 * _ratio(max(_SPAN, _ratio(d, _SPANS)), 32)
+    spans = _ratio(d, span)
+    blocks = _ratio(32 * spans, _THREADS)
+    candidates = cupy.empty(x.size * (high > 0), dtype=x.dtype)
+    before = cupy.empty(2 * rows * spans, dtype=np.int64)
+    place = (d, blocks, span, spans, high)
+    _run(f"settle<{real}>", rows * blocks, x, *place, threshold, ties, candidates, before, finished)
+    name, blocks = _instance("compact", out, real), _ratio(32 * rows * spans, _THREADS)
+    _run(name, blocks, x, rows, d, span, spans, threshold, before, ties, k, out)
     return out
 
 
@@ -812,8 +937,7 @@ def inner(u: Array, v: Array) -> Array:
     rows, d = u.shape
     parts, real = max(1, min(_ratio(d, 16 * _THREADS), _BUSY)), _REAL[u.dtype.name]
     sums, out = cupy.empty(rows * parts, dtype=np.float64), cupy.empty(rows, dtype=u.dtype)
-    _run(f"inner<{real}>", rows * parts, u, v, d, parts, sums)
-    _run(f"add_up<{real}>", rows, sums, parts, out)
+    _run(f"inner<{real}>", rows * parts, u, v, d, parts, sums, cupy.zeros(rows, dtype=np.uint32), out)
     return out
 
 

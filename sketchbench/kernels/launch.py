@@ -25,6 +25,7 @@ _PARAMETER = re.compile(r"(const )?(?:typename )?(.+?)(\*?)(?: __restrict__)? (\
 _FORMAL = re.compile(r"\w+ (\w+)(?: = (.*))?")
 _OUT = re.compile(r"struct (\w+) \{\s*typedef ([\w ]+) Out;")
 _LIMIT = 2**63
+_REMEMBERED = 2**12  # forms of a kernel's launches
 
 
 class Parameter(NamedTuple):
@@ -80,11 +81,43 @@ def _parameter(
     return Parameter(match[4], np.dtype(_DTYPES[kind]), expression, bool(match[3]) and not match[1])
 
 
-def check(kernel: str, wanted: Sequence[Parameter], blocks: int, arguments: Sequence[Any], device: int) -> None:
-    """Compare a launch's arguments with the kernel's parameters, `wanted`: arrays of the current device, Python's
-    integers for int64, and NumPy's scalars. Raises TypeError for a wrong number of arguments, a wrong dtype, or an
-    array instead of a number; ValueError for a strided array, another size or device, and numbers below 0 or beyond 64
-    bits."""
+class Launches:
+    """The launches of a kernel's instance, each compared with the parameters, `wanted`, unless one of the same form has
+    passed: the same numbers that sizes depend on, and arrays of the same dtypes, sizes, contiguity and devices."""
+
+    def __init__(self, kernel: str, wanted: Sequence[Parameter]) -> None:
+        self._kernel, self._wanted = kernel, wanted
+        sizing = {name for parameter in wanted if parameter.size for name in parameter.size.co_names}
+        self._sizing = [parameter.name in sizing for parameter in wanted]
+        self._passed: set[tuple[Any, ...]] = set()
+
+    def check(self, blocks: int, arguments: Sequence[Any], device: int) -> None:
+        """Raise TypeError for a wrong number of arguments, a wrong dtype, or an array instead of a number; ValueError
+        for a strided array, another size or device, and numbers below 0 or beyond 64 bits. Arguments are arrays of the
+        current device, Python's integers for int64, and NumPy's scalars. A form that passed before takes a look at each
+        argument, without an evaluation of sizes."""
+        form = (blocks, device, len(arguments), *map(_form, arguments, self._sizing))
+        if form in self._passed:
+            return
+        _compare(self._kernel, self._wanted, blocks, arguments, device)
+        if len(self._passed) == _REMEMBERED:
+            self._passed.clear()
+        self._passed.add(form)
+
+
+def _form(argument: Any, sizing: bool) -> Any:
+    """What `_compare` asks of an argument; the value of a number only if it is a wrong one, or sizes depend on it."""
+    if type(argument) is int:
+        return argument if sizing or not 0 <= argument < _LIMIT else None
+    if isinstance(argument, np.generic):
+        return (argument.dtype,)
+    try:
+        return (argument.dtype, argument.size, argument.flags.c_contiguous, argument.device.id)
+    except AttributeError:
+        return type(argument)
+
+
+def _compare(kernel: str, wanted: Sequence[Parameter], blocks: int, arguments: Sequence[Any], device: int) -> None:
     if len(arguments) != len(wanted):
         raise TypeError(f"{kernel} takes {len(wanted)} arguments, not {len(arguments)}")
     named = dict(zip((parameter.name for parameter in wanted), arguments, strict=True))

@@ -27,6 +27,7 @@ unsigned emulated_blocks() __attribute__((const));
 void emulated_barrier(int line);
 unsigned long long emulated_exchange(unsigned mask, unsigned long long value, int source, int line);
 unsigned emulated_ballot(unsigned mask, int vote, int line);
+void emulated_fence();
 unsigned emulated_add(unsigned* at, unsigned value);
 double emulated_quantile(double probability);
 int emulated_launch(void (*kernel)(void**), unsigned blocks, unsigned threads, void** arguments);
@@ -59,6 +60,7 @@ inline T emulated_shuffle(unsigned mask, T value, int source, int line) {
     return value;
 }
 #define __syncthreads() emulated_barrier(__LINE__)
+#define __threadfence() emulated_fence()
 #define __shfl_sync(mask, value, source) emulated_shuffle(mask, value, (source) & 31, __LINE__)
 #define __shfl_down_sync(mask, value, by) \
     emulated_shuffle(mask, value, min((int)(threadIdx.x & 31) + (int)(by), 31), __LINE__)

@@ -4,7 +4,8 @@
 // of threads:
 //
 // - Two accesses to one place, of which one writes, are a race, unless one thread makes both, both are atomic, or a
-//   barrier of their block lies between them. Operations of warps order nothing, and nothing orders blocks.
+//   barrier of their block lies between them. Operations of warps order nothing. Blocks are ordered by a fence and an
+//   atomic operation of the one, and then an atomic operation on the same place and a fence of the other, only.
 // - What is read was written, and lies in an argument of the launch or in a shared array; what is const is not written.
 // - Addresses are multiples of the size of the access.
 // - All threads of a block reach the same barrier, and all lanes of a warp the same operation of warps.
@@ -17,6 +18,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -35,6 +38,22 @@ struct Mark {  // who was at a place last
 struct Cell {
     Mark written, added, read;  // added: by atomics
 };
+std::unordered_map<const Mark*, std::vector<Mark>> several;  // the marks of each of SEVERAL_BLOCKS, the last one's last
+
+// What a block did before a fence: all of its threads before the last barrier, and the fence's thread until then.
+struct Fence {
+    u32 epoch, thread;
+};
+typedef std::map<u32, Fence> Fences;  // by the number of a block + 1
+std::map<place, Fences> released;     // before an atomic operation on a place, which later operations on it meet
+std::map<u32, Fences> met, acquired;  // of threads of this block: met by an atomic operation, and then by a fence
+std::map<u32, Fence> fenced;          // of threads of this block: the last fence
+Fences seen;                          // acquired before the last barrier, so by all threads of this block
+
+void join(Fences& into, const Fences& from) {
+    for (const auto& [number, fence] : from)
+        if (Fence& known = into[number]; known.epoch <= fence.epoch) known = fence;
+}
 
 // Of an argument, or of a shared array, an entry of which has 1 << log bytes.
 struct Range {
@@ -167,6 +186,7 @@ void release_warps() {
 void run_block() {
     for (u32 i = 0; i < threads; ++i) start(i);
     epoch = 1;
+    met.clear(), acquired.clear(), fenced.clear(), seen.clear();
     std::vector<u32> turns = order(threads);
     while (!failed) {
         bool warps = false;
@@ -194,6 +214,7 @@ void run_block() {
             complain("%u of %u threads of block %u reach the barrier in line %d", waiting, threads, block, line);
         for (u32 i = 0; i < threads; ++i) fibres[i].wait = READY;
         ++epoch;
+        for (const auto& [thread, fences] : acquired) join(seen, fences);
         if (schedule > 1) turns = order(threads);
     }
 }
@@ -222,22 +243,44 @@ const char* name(const Range& range) {
     return text;
 }
 
-// Whether an earlier access, by others, is not ordered before this one. Blocks have shared arrays of their own.
-bool unordered(const Mark& mark, bool local) {
-    if (!mark.block) return false;
-    if (mark.block != block + 1) return !local;
-    return mark.epoch == (epoch & EPOCHS) && mark.thread != current;
+bool before(const Fences& fences, const Mark& mark) {
+    const auto found = fences.find(mark.block);
+    if (found == fences.end()) return false;
+    const Fence& fence = found->second;
+    return mark.epoch < fence.epoch || (mark.epoch == fence.epoch && mark.thread == fence.thread);
 }
 
-void put(Mark& mark, bool local) {
+// Whether an earlier access, by others, is not ordered before this one. Blocks have shared arrays of their own; what
+// another block did is ordered by its fence and atomic operation, and then by an atomic operation on the same place and
+// a fence of this block.
+bool unordered(const Mark& mark, bool local) {
+    if (!mark.block) return false;
+    if (mark.block == block + 1) return mark.epoch == (epoch & EPOCHS) && mark.thread != current;
+    if (local) return false;
+    if (mark.block == SEVERAL_BLOCKS) {
+        for (const Mark& one : several[&mark])
+            if (unordered(one, false)) return true;
+        return false;
+    }
+    return !before(seen, mark) && !before(acquired[current], mark);
+}
+
+void put(Mark& mark, bool local, bool alone) {
     const u32 now = epoch & EPOCHS;
-    const bool same = mark.block == block + 1;
-    if (mark.block && !same && !local)
-        mark = {SEVERAL_BLOCKS, SEVERAL, now};
-    else if (same && mark.epoch == now && mark.thread != current)
-        mark = {block + 1, SEVERAL, now};
-    else
-        mark = {block + 1, current, now};
+    Mark own = {block + 1, current, now};
+    const bool many = mark.block == SEVERAL_BLOCKS;
+    const Mark last = many ? several[&mark].back() : mark;
+    const bool same = last.block == block + 1;
+    if (same && last.epoch == now && last.thread != current) own.thread = SEVERAL;
+    if (alone || local || !mark.block || (same && !many)) {  // a write comes after all earlier ones
+        mark = own;
+        return;
+    }
+    std::vector<Mark>& marks = several[&mark];
+    if (!many) marks = {mark};
+    if (same) marks.back() = own;
+    else marks.push_back(own);
+    mark = {SEVERAL_BLOCKS, SEVERAL, now};
 }
 
 void access(const void* address, u32 size, bool write, bool atomic) {
@@ -268,7 +311,7 @@ void access(const void* address, u32 size, bool write, bool atomic) {
         if (write && unordered(cell.read, local))
             FAIL("race: thread %u of block %u writes entry %llu of %s, which another read without a barrier since",
                  current, block, (unsigned long long)entry, name(*range));
-        put(atomic ? cell.added : write ? cell.written : cell.read, local);
+        if (!range->constant) put(atomic ? cell.added : write ? cell.written : cell.read, local, write && !atomic);
         if (write && range->filled) range->filled[entry] = 1;
     }
 }
@@ -327,9 +370,22 @@ void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
 #endif
 
+void emulated_fence() {
+    if (!watching) return;
+    fenced[current] = {epoch & EPOCHS, current};
+    join(acquired[current], met[current]);
+}
+
 unsigned emulated_add(unsigned* at, unsigned value) {
 #ifdef CHECKED
     access(at, sizeof value, true, true);
+    if (const Range* range = watching ? find((place)at) : nullptr; range && range->number >= 0) {
+        Fences& here = released[(place)at];
+        join(met[current], here);
+        join(here, seen);
+        join(here, acquired[current]);
+        if (const auto own = fenced.find(current); own != fenced.end()) here[block + 1] = own->second;
+    }
 #endif
     const unsigned before = *at;
     *at = before + value;
@@ -381,6 +437,7 @@ char* emulated_origin() { return &emulated_base; }
 int emulated_launch(void (*what)(void**), unsigned blocks_, unsigned threads_, void** arguments_) {
     kernel = what, blocks = blocks_, threads = threads_, given = arguments_;
     failed = false;
+    several.clear(), released.clear();
     // a shared array keeps marks of the last launch
     for (Range& range : shared)
         if (watching) memset((void*)range.cells, 0, ((range.stop - range.start) >> 2) * sizeof(Cell));

@@ -20,11 +20,10 @@ LIMITS = {
     "dense_sketch": Resources(128, 0, 0, 64),
     "dense_desketch": Resources(128, 0, 0, 0),
     "hadamard": Resources(64, 0, 0, 32 * KIB),
-    "histogram": Resources(40, 0, 0, 8 * KIB),
-    "descend": Resources(40, 0, 0, 2 * KIB),
+    "histogram": Resources(40, 0, 0, 35 * KIB),  # bins of 32 KiB: six blocks of a multiprocessor with 228 KiB
+    "settle": Resources(80, 0, 0, 35 * KIB),  # three blocks
     "scatter": Resources(40, 0, 0, 64),
-    "inner": Resources(40, 0, 0, 64),
-    "add_up": Resources(40, 0, 0, 64),
+    "inner": Resources(40, 0, 0, 72),
     "median": Resources(40, 512, 0, 0),  # 64 values, which it sorts
 }
 OTHERS = Resources(40, 0, 0, 0)

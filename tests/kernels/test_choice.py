@@ -105,7 +105,12 @@ def on_device(shape: Any, dtype: Any, device: int = 0) -> Any:
     return array
 
 
-def check(**changed: Any) -> None:
+def launches() -> launch.Launches:
+    name = "sum<float, 32>"
+    return launch.Launches(name, launch.parameters(CODE, name, {}))
+
+
+def check(of: launch.Launches, **changed: Any) -> None:
     given = {
         "x": on_device(5, np.float32),
         "stride": 0,
@@ -115,8 +120,7 @@ def check(**changed: Any) -> None:
         "y": on_device(3, np.float32),
     }
     assert changed.keys() <= given.keys()
-    name = "sum<float, 32>"
-    launch.check(name, launch.parameters(CODE, name, {}), 1, list({**given, **changed}.values()), 0)
+    of.check(1, list({**given, **changed}.values()), 0)
 
 
 def test_declarations_are_read() -> None:
@@ -126,7 +130,8 @@ def test_declarations_are_read() -> None:
     assert [p.dtype for p in numbers] == [np.int64, np.int64, np.int64, np.float64]
     key, bins, out = launch.parameters(CODE, "draw<Sign>", {"BINS": 8})
     assert (key.dtype, bins.dtype, out.dtype) == (np.uint64, np.uint32, np.int8)
-    launch.check("draw", (key, bins, out), 5, (np.uint64(1), on_device((2, 8), np.uint32), on_device(16, np.int8)), 0)
+    draws = launch.Launches("draw", (key, bins, out))
+    draws.check(5, (np.uint64(1), on_device((2, 8), np.uint32), on_device(16, np.int8)), 0)
 
 
 def test_an_argument_may_have_a_default() -> None:
@@ -138,8 +143,8 @@ def test_an_argument_may_have_a_default() -> None:
 
 
 def test_what_the_kernel_reads_is_taken() -> None:
-    check()
-    check(x=on_device((3, 5), np.float32), stride=5)
+    check(launches())
+    check(launches(), x=on_device((3, 5), np.float32), stride=5)
 
 
 @pytest.mark.parametrize(
@@ -161,13 +166,44 @@ def test_what_the_kernel_reads_is_taken() -> None:
     ],
 )
 def test_what_it_does_not_read_is_refused(changed: dict[str, Any], error: type[Exception], message: str) -> None:
+    """First, after a launch that passed, and again."""
     with pytest.raises(error, match=message):
-        check(**changed)
+        check(launches(), **changed)
+    some = launches()
+    check(some)
+    for _ in range(2):
+        with pytest.raises(error, match=message):
+            check(some, **changed)
 
 
-def test_the_number_of_arguments() -> None:
-    with pytest.raises(TypeError, match="takes 6 arguments, not 1"):
-        launch.check("sum<float, 1>", launch.parameters(CODE, "sum<float, 1>", {}), 1, (3,), 0)
+def test_a_form_that_passed_is_not_compared_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """But one in which a number has changed that sizes depend on, or the number of blocks."""
+    compared: list[int] = []
+    monkeypatch.setattr(launch, "_compare", lambda *given: compared.append(given[2]))
+    some = launches()
+    for scale in (2, 3):
+        check(some, scale=np.float32(scale))
+    assert compared == [1]
+    check(some, x=on_device((1, 5), np.float32))
+    assert compared == [1]
+    check(some, operators=4)
+    check(some, d=True)
+    some.check(2, (), 0)
+    assert compared == [1, 1, 1, 2]
+    monkeypatch.setattr(launch, "_REMEMBERED", 4)
+    check(some, d=6)  # too many forms: all are forgotten
+    check(some)
+    assert compared == [1, 1, 1, 2, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "given", [(3,), (on_device(5, np.float32), 0, 3, 5, np.float32(2), on_device(3, np.float32), 7)]
+)
+def test_the_number_of_arguments(given: tuple[Any, ...]) -> None:
+    some = launches()
+    check(some)
+    with pytest.raises(TypeError, match=f"takes 6 arguments, not {len(given)}"):
+        some.check(1, given, 0)
 
 
 def test_a_pointer_without_a_size_is_refused() -> None:
