@@ -23,7 +23,7 @@ from sketchbench.kernels import Array, Kernels
 from sketchbench.task.compressors.compressor_contract import Budget, CompressorContract
 
 LAYOUTS = [[[8, 12], [8], [4, 2, 2, 2], [], [3]]]
-LARGE = [[[72, 64], [1, 1]]]
+LARGE = [[[72, 16, 2, 2], []]]
 BUDGET = Budget(draws=1000, vectors=50, trials=3, clients=3, rounds=3, entries=4e7)
 _DECODED: dict[bytes, Array] = {}
 
