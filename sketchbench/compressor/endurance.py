@@ -32,8 +32,8 @@ from sketchbench.measure.summary import ROUNDING
 LEAST = 0.01  # of a client's length: a shorter mean counts as so long, as it may be the clients' rounding alone
 IDLE = 7  # in one of so many rounds there are updates of zeros
 CROWDS = (1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64)  # numbers of clients
-MANY = 300  # trials side by side: two in MANY / 2 in a row that are alike are seen
-SEVERAL = 8  # clients whose messages are means by themselves
+MANY = 300  # trials side by side; operators that repeat with a period up to MANY / 2 are seen
+SEVERAL = 8  # clients, each of which must be unbiased
 Events = dict[str, Values]  # in each trial, (T,)
 
 

@@ -121,7 +121,8 @@ class CompressorContract(Checked):
             steps with the number of trials, by more than `tolerance`.
         renewal: the next round's operator is the same though `fresh`, or another though not `fresh`; for compressors
             with a key, at compressions above 1. Without a key, messages depend on one.
-        neighbours: the next trial, or one of 300, has the same operator; for the same compressors.
+        neighbours: the next trial has the same operator, or at least half of many trials share theirs; for the same
+            compressors.
         own: two rounds or clients have the same private randomness, in messages or in the noise of sums.
         unit: steps of the same updates in tiny or huge units are off by more than `tolerance`, although it states that
             its steps scale.
@@ -232,6 +233,7 @@ class CompressorContract(Checked):
                     try:
                         if seen:
                             audits[-1]["view"] = attackers_view.view(subject, played, self.tolerance)
+                        if seen and (first or not numbers.start):
                             entries = attackers_view.SUBSTITUTES if first else 1
                             yield "hidden", attackers_view.hidden(subject, played, entries) / EVENT
                     except Unseen:
