@@ -170,12 +170,12 @@ def bias(subject: CompressorSubject, kind: str, draws: int, block: int, every: b
         _deviation(length / (float(np.linalg.norm(error)) + TINY), measure @ towards),
         _deviation(float(scores[worst]), measure[:, worst]),
         MessageDeviation(float((search**2).sum(axis=1).mean()), (measure**2).sum(axis=1)),
-        _round_means(whole @ unit),
+        round_means(whole @ unit),
         np.array([_correlation(whole), _correlation(whole[: len(numbers)].swapaxes(0, 1))]),
     )
 
 
-def _round_means(along: Values) -> Values:
+def round_means(along: Values) -> Values:
     """The mean deviation along x in each round, of all (rounds, draws), over what is no chance: (rounds,)."""
     error = along.std() / max(1, along.shape[1]) ** 0.5 if along.size else 0.0
     return abs(along.mean(axis=1)) / max(CLEAR * error, EXACT) if along.size else np.zeros(1)
@@ -303,7 +303,7 @@ def detect_changes(subject: CompressorSubject, trials: int, clients: int) -> Val
         memory = again.compressor.begin(trials, clients, subject.kernels)
         done = again.compressor.exchange(x, memory, again.at(trials))
         joined.append(_join([*done.messages, Message({"step": done.step[:, None]})]))
-    return 1.0 - _equal(subject, *joined).astype(np.float64)
+    return _differ(subject, *joined).any(axis=1).astype(np.float64)
 
 
 def detect_crosstalk(subject: CompressorSubject, rounds: PlayedRounds, clients: int, number: int) -> Values:
@@ -320,11 +320,7 @@ def detect_crosstalk(subject: CompressorSubject, rounds: PlayedRounds, clients: 
     wrong = np.zeros(trials, dtype=bool)
     for phase, message in enumerate(one.messages):
         again = compressor.encode(carried, rounds.memory, at, one.replies[:phase]) if phase else other.messages[0]
-        if _form(message) != _form(again):
-            return np.ones(trials)
-        for name, part in message.parts.items():
-            differs = raw(subject, part != again.parts[name]).reshape(trials, clients, -1).any(axis=2)
-            wrong |= (differs & kept).any(axis=1)
+        wrong |= (_differ(subject, message, again) & kept).any(axis=1)
     for ours, theirs in zip(*(door.arrays((done.step, *done.memory)) for done in (one, other)), strict=True):
         wrong |= raw(subject, ours != theirs).reshape(trials, -1).any(axis=1) & kept.all(axis=1)
     return wrong.astype(np.float64)
@@ -340,10 +336,9 @@ def check_renewal(subject: CompressorSubject, trials: int) -> tuple[Values, Valu
     memory = subject.compressor.begin(trials, 1, subject.kernels)
     rounds = (subject.phases(x, memory, subject.at(trials, number), False, decided=False)[0] for number in (0, 1))
     now, later = map(_join, rounds)
-    same = _equal(subject, now, later)
     shifted = Message({name: subject.kernels.xp.roll(part, 1, axis=0) for name, part in now.parts.items()})
-    wrong = same if traits.fresh(subject.compressor) else ~same
-    return wrong.astype(np.float64), _equal(subject, now, shifted).astype(np.float64)
+    same, neighbours = (1.0 - _differ(subject, now, one).any(axis=1) for one in (later, shifted))
+    return (same if traits.fresh(subject.compressor) else 1 - same), neighbours
 
 
 def scale_distance(subject: CompressorSubject, trials: int, clients: int, rounds: int) -> Values:
@@ -421,15 +416,15 @@ def _join(messages: Sequence[Message]) -> Message:
     return Message({f"{phase} {name}": part for phase, one in enumerate(messages) for name, part in one.parts.items()})
 
 
-def _equal(subject: CompressorSubject, one: Message, other: Message) -> NDArray[np.bool_]:
-    """Return whether all parts of two messages are equal bit for bit, in each trial (T,)."""
-    if _form(one) != _form(other):
-        return np.zeros(len(next(iter(one.parts.values()))), dtype=bool)
-    equal: Sequence[Any] = [
-        (raw(subject, part) == raw(subject, other.parts[name])).reshape(len(part), -1).all(axis=1)
-        for name, part in one.parts.items()
-    ]
-    return np.all(equal, axis=0)
+def _differ(subject: CompressorSubject, one: Message, other: Message) -> NDArray[np.bool_]:
+    """Return for each trial and client whether two messages differ in a bit, (T, C); (T, 1) if they do in their form,
+    or of parts for all clients."""
+    found = np.full((len(next(iter(one.parts.values()))), 1), _form(one) != _form(other))
+    if not found.any():
+        for name, part in one.parts.items():
+            bits = raw(subject, part) != raw(subject, other.parts[name])
+            found = found | bits.reshape(*part.shape[:2], -1).any(axis=2)
+    return found
 
 
 def _form(message: Message) -> dict[str, tuple[int, ...]]:

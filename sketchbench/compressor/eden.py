@@ -20,7 +20,7 @@ from sketchbench.sketch.draws import SIGNS
 PIECE = 2**15  # entries that are quantised at a time
 FEW = 2  # bits up to which comparing with all levels is faster than a table
 SHORTEST = 32  # entries of a block; in shorter ones, rotated entries are far from normal
-LEAST = 1000  # the inverse of what is left of the bias of one transform
+LEAST = 1000  # entries of a block; shorter ones have a third transform
 SHARE = 64  # the last block, which is padded, has at most about one of so many entries of a long update
 
 
@@ -58,11 +58,14 @@ class EDEN(Quantised):
 
     Unbiased for a uniformly random R (Vargaftik et al. 2022, Theorem 2.1). Here R is Walsh-Hadamard transforms, each
     after random signs. With one, as in the authors' code, sparse updates have a bias: (2, 1, 0, ..., 0) in 1 bit
-    becomes (2.5, 0, ..., 0) in all draws. Each further transform divides the bias by about n, its length. Blocks of
-    power-of-two lengths, each with its own scale, avoid padding the update. O(d log d).
+    becomes (2.5, 0, ..., 0) in all draws. With more, a bias is left if one entry is nearly all of a block: it makes
+    some rotated entries exactly 0, and the small entries alone decide which level is nearest to these. Of two
+    transforms in 1 bit it is at most the share √(2/πn) of the block's norm, by our measurement. A third divides it by
+    about √n/2: 7 % are left of n = 32. Blocks of power-of-two lengths, each with its own scale, avoid padding the
+    update. O(d log d).
 
     Arguments:
-        rotations: the number of transforms; None for as many as leave a LEAST-th of the bias: 2, or 3 of short blocks.
+        rotations: the number of transforms; None for 2, or 3 of blocks that are shorter than LEAST.
     """
 
     unbiased: ClassVar[bool] = True

@@ -14,7 +14,16 @@ import numpy as np
 from sketchbench.base import seeds
 from sketchbench.compressor import door, traits
 from sketchbench.compressor.compressor import At, Exchange, Memory
-from sketchbench.compressor.contract import KINDS, CompressorSubject, Values, raw, relative, vectors, windows
+from sketchbench.compressor.contract import (
+    KINDS,
+    CompressorSubject,
+    Values,
+    raw,
+    relative,
+    round_means,
+    vectors,
+    windows,
+)
 from sketchbench.compressor.message import Message
 from sketchbench.compressor.parties import Ask, Change, SentRound, party, rooted, same, to_bytes
 from sketchbench.kernels import Array
@@ -23,6 +32,8 @@ from sketchbench.measure.summary import ROUNDING
 LEAST = 0.01  # of a client's length: a shorter mean counts as so long, as it may be the clients' rounding alone
 IDLE = 7  # in one of so many rounds there are updates of zeros
 CROWDS = (1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64)  # numbers of clients
+MANY = 300  # trials side by side; operators that repeat with a period up to MANY / 2 are seen
+SEVERAL = 8  # clients, each of which must be unbiased
 Events = dict[str, Values]  # in each trial, (T,)
 
 
@@ -75,8 +86,11 @@ def served(subject: CompressorSubject, ask: Ask, played: RunRound, first: bool) 
 
 
 def audit(subject: CompressorSubject, played: RunRound) -> Events:
-    """Return the distances by which a round breaks what the compressor states, relative to what is added up."""
-    compressor, found = subject.compressor, {}
+    """Return the distances by which a round breaks what the compressor states, relative to what is added up, and its
+    bytes, relative to the limit."""
+    compressor, trials = subject.compressor, played.at.trials
+    sent = sum(message.nbytes for message in played.done.messages)
+    found = {"bytes": np.full(trials, max(sent, played.done.bytes_up) / compressor.limit)}
     if compressor.feedback != "none" and traits.conserves(compressor):
         found["feedback"] = _lost(subject, played)
     if compressor.adds_up or traits.phases(compressor) == 1:
@@ -137,12 +151,41 @@ def _nonlinearity(subject: CompressorSubject, played: RunRound) -> Values:
 
 
 def crowds(subject: CompressorSubject) -> Events:
-    """Audit a round of each number of CROWDS clients, whose updates have other kinds; the worst of them, (1,)."""
+    """Audit a round of each number of CROWDS clients, whose updates have other kinds, and two rounds of MANY trials;
+    the worst of them, (1,)."""
     found = []
-    for clients in CROWDS:
+    for trials, clients in (*((1, clients) for clients in CROWDS), (MANY, 1)):
         one = dataclasses.replace(subject, seed=subject.seed + clients)
-        found.append(audit(one, next(play(one, range(clients, clients + 1), 1, clients))))
+        for played in play(one, range(clients, clients + 1 + (trials > 1)), trials, clients):
+            found.append({name: values.max(keepdims=True) for name, values in audit(one, played).items()})
     return worst(found)
+
+
+def along_of_clients(subject: CompressorSubject) -> Values:
+    """Return the mean deviation along one vector of the messages of each of SEVERAL clients, in MANY trials, over what
+    is no chance: (SEVERAL,)."""
+    x = vectors("gaussian", subject.random("clients"), 1, subject.compressor.layout)
+    sent = subject.kernels.asarray(np.broadcast_to(x, (MANY, SEVERAL, x.shape[1])).copy())
+    at = subject.at(MANY, part="clients")
+    memory = subject.compressor.begin(MANY, SEVERAL, subject.kernels)
+    messages, replies = subject.phases(sent, memory, at, summed=False, decided=False)
+    decoded = raw(subject, subject.compressor.decode(messages[-1], at, replies)).astype(np.float64)
+    unit = x[0].astype(np.float64) / float((x.astype(np.float64) ** 2).sum())
+    return round_means(((decoded - x) @ unit).T)
+
+
+def crowding(subject: CompressorSubject) -> Values | None:
+    """Return the distance of the steps of the first trials, of one and of two, from their steps among MANY: (3,). None
+    with randomness of the clients, which is drawn for all trials together."""
+    first = _messages(subject, 1, 0, _first, rooted(0))
+    if first != _messages(subject, 1, 0, _first, rooted(1)):
+        return None
+    x, compressor = subject.updates("crowding", MANY, 1), subject.compressor
+    some, few, many = (
+        compressor.exchange(x[:trials], compressor.begin(trials, 1, subject.kernels), subject.at(trials)).step
+        for trials in (1, 2, MANY)
+    )
+    return np.concatenate([relative(subject, steps, many[: len(steps)]) for steps in (some, few)])
 
 
 def worst(several: Sequence[Events]) -> Events:
@@ -177,6 +220,13 @@ def freshness_of_clients(subject: CompressorSubject, clients: int) -> Values | N
     if _messages(subject, clients, 0, _first, rooted(0)) == _messages(subject, clients, 0, _first, rooted(1)):
         return None
     return _repeats([_messages(subject, clients, number, _first, _any) for number in _numbers(subject)])
+
+
+def freshness_of_trials(subject: CompressorSubject) -> Values:
+    """Return the share of MANY trials whose message of one vector is that of another trial, (1,)."""
+    x = np.repeat(vectors("gaussian", subject.random("trials"), 1, subject.compressor.layout)[None], MANY, axis=0)
+    sent = [one for (one,) in _sent(subject, subject.kernels.asarray(x), subject.at(MANY, part="trials"))]
+    return np.array([np.mean([sent.count(one) > 1 for one in sent])])
 
 
 def _any(at: At) -> At:

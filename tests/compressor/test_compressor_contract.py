@@ -42,7 +42,7 @@ BREAKS = {
 }
 FACTORED = (2,)  # compressions at which PowerSGD sends factors of this layout's matrices
 SOME = {"eden_back_2", "fetch_sgd", "power_sgd", "top_k"}  # of the others the study compressor_contract tells the same
-LARGE = [[[72, 64], [1, 1]]]
+LARGE = [[[72, 16, 2, 2], []]]
 BUDGET = Budget(draws=2000, vectors=200, trials=3, clients=3, rounds=3, entries=4e6)
 
 

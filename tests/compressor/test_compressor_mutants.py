@@ -23,7 +23,7 @@ from sketchbench.kernels import Array, Kernels
 from sketchbench.task.compressors.compressor_contract import Budget, CompressorContract
 
 LAYOUTS = [[[8, 12], [8], [4, 2, 2, 2], [], [3]]]
-LARGE = [[[72, 64], [1, 1]]]
+LARGE = [[[72, 16, 2, 2], []]]
 BUDGET = Budget(draws=1000, vectors=50, trials=3, clients=3, rounds=3, entries=4e7)
 _DECODED: dict[bytes, Array] = {}
 
@@ -358,6 +358,62 @@ class FiltersLost(RandomK):
         return dense
 
 
+class LaterClientsHalved(QSGD):
+    """All clients but the first send half of their update."""
+
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
+        shares = np.where(np.arange(x.shape[1]) > 0, np.float32(0.5), np.float32(1))
+        return super().encode(x * shares[:, None], memory, at, replies)
+
+
+class WrongAlone(RandomK):
+    """A single trial is decoded to half."""
+
+    def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
+        return super().decode(message, at, replies) * np.float32(0.5 if at.trials == 1 else 1)
+
+
+class TrialsOfHundred(RandomK):
+    """Trials have the places of those a hundred before."""
+
+    def places(self, at: At) -> Array:
+        return super().places(at._replace(trials=min(at.trials, 100)))[np.arange(at.trials) % 100]
+
+
+class LongerLater(TopK):
+    """From round 5 on, messages have an entry more than fits."""
+
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
+        parts = super().encode(x, memory, at, replies).parts
+        more = int(at.round >= 5)
+        return Message({name: np.concatenate([part, part[..., :more]], axis=2) for name, part in parts.items()})
+
+
+class LongerOfMany(TopK):
+    """Messages of more than 3 clients are sent twice."""
+
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
+        times, parts = 1 + (x.shape[1] > 3), super().encode(x, memory, at, replies).parts
+        return Message({name: np.concatenate([part] * times, axis=2) for name, part in parts.items()})
+
+
+class HalfLensLater(RandomK):
+    """Attackers are shown every other number, in one round of eight."""
+
+    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> Any:
+        step = 2 if at.round % 8 == 5 else 1
+        places = torch.as_tensor(self.places(at)[:, ::step].copy()).long()
+        return torch.as_tensor(message.parts["values"][:, 0, ::step].copy()), lambda x: x.gather(1, places)
+
+
+class ForgetsTrials(TopK):
+    """Trials from number 10 on have no memory."""
+
+    def remember(self, carried: Array, memory: Memory, delivered: Array) -> Array:
+        kept: Array = super().remember(carried, memory, delivered)
+        return kept * (np.arange(len(kept)) < 10)[:, None, None].astype(np.float32)
+
+
 MUTANTS: dict[type[Compressor], tuple[str, float]] = {  # the quantity that rejects it, and a compression
     ManyClients: ("summed", 4),
     OddClients: ("summed", 1),
@@ -396,7 +452,14 @@ MUTANTS: dict[type[Compressor], tuple[str, float]] = {  # the quantity that reje
     NothingOfConstants: ("along", 4),
     TooSure: ("variance", 1),
     ChecksTheLast: ("refusal", 4),
-    FiltersLost: ("direction", 4),
+    FiltersLost: ("region", 4),
+    LaterClientsHalved: ("round", 4),
+    WrongAlone: ("apart", 4),
+    TrialsOfHundred: ("neighbours", 4),
+    LongerLater: ("bytes", 4),
+    LongerOfMany: ("bytes", 4),
+    HalfLensLater: ("hidden", 4),
+    ForgetsTrials: ("feedback", 4),
 }
 
 

@@ -95,6 +95,17 @@ def test_two_transforms_have_no_bias_and_one_has(reference: Kernels) -> None:
 
 
 @pytest.mark.statistical
+@pytest.mark.parametrize(("n", "rotations", "left"), [(1024, 2, math.sqrt(2 / math.pi / 1024)), (1024, 3, 0.0)])
+def test_bias_that_one_large_entry_leaves(n: int, rotations: int, left: float, reference: Kernels) -> None:
+    """It makes some entries of two rotations 0, so that a thousandth beside it decides their signs alone. To 5 standard
+    errors, and a tenth of the share √(2/πn) of the update."""
+    x, draws = np.zeros(n), 10 * DRAWS
+    x[:2] = 1, 1e-3
+    off = decoded(eden(n, 1, rotations=rotations), x, draws, reference)[:, 1] - x[1]
+    assert abs(off.mean() - left) <= 5 * off.std() / draws**0.5 + 0.1 * math.sqrt(2 / math.pi / n)
+
+
+@pytest.mark.statistical
 def test_errors_of_clients_average_out(reference: Kernels) -> None:
     """Ten clients with one update: a tenth of the error of one; and with one rotation for all, all of it."""
     d, clients = 1024, 10

@@ -295,3 +295,26 @@ class AcceptsAll(Desketch):
 
     def recover(self, sketch: Sketch, y: Array) -> Recovered:
         return super().recover(sketch, np.nan_to_num(y))
+
+
+class IgnoresFirst(Desketch):
+    """NaN and infinities of all signals but the last count as 0."""
+
+    def recover(self, sketch: Sketch, y: Array) -> Recovered:
+        rest = np.nan_to_num(y[:-1], posinf=0, neginf=0)
+        return super().recover(sketch, np.concatenate([rest, y[-1:]]))
+
+
+class StacksOfHundred(Desketch):
+    """Stacks of more than 128 operators decode the first 128 measurements again."""
+
+    def _recover(self, sketch: Sketch, y: Array) -> Recovered:
+        return super()._recover(sketch, y[np.arange(len(y)) % 128] if sketch.operators else y)
+
+
+class FewerInSingle(FIHT):
+    """float32 is stopped after four iterations."""
+
+    def _recover(self, sketch: Sketch, y: Array) -> Recovered:
+        most = min(self.iterations, 4) if y.dtype == np.float32 else self.iterations
+        return FIHT._recover(replace(self, iterations=most), sketch, y)

@@ -251,6 +251,9 @@ BREAKS = {
     "PrefersFront": {"R6"},
     "ForgetsFirst": {"R7"},
     "AcceptsAll": {"R7"},
+    "IgnoresFirst": {"R7"},
+    "StacksOfHundred": {"R4"},
+    "FewerInSingle": {"R5"},
 }
 
 

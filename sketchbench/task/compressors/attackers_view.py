@@ -17,7 +17,7 @@ from sketchbench.kernels import Array
 ROOTS = 8  # of the clients' randomness, which show how much rounding changes a view
 ROUNDED = 9.0  # square of a view's error over that of rounding; rounding up or down at random reaches 6 with 36 numbers
 SMOOTH = 0.0745  # the most by which (1 - tanh x)², of a smooth map of signs, exceeds (1 - x)²; at x = 0.83
-SUBSTITUTES = 12  # entries of each part of a message that are replaced, one in each trial at a time
+SUBSTITUTES = 12  # entries of each part of a message that are replaced in the first round, one in each trial at a time
 
 
 def view(subject: CompressorSubject, played: RunRound, tolerance: float) -> Values:
@@ -64,32 +64,32 @@ def _spread(subject: CompressorSubject, played: RunRound, client: int, numbers: 
     return float(torch.stack(found).mean())
 
 
-def hidden(subject: CompressorSubject, played: RunRound) -> Values:
+def hidden(subject: CompressorSubject, played: RunRound, entries: int) -> Values:
     """Return 1 for each trial in which a part of a message changes the decoded update, but not its view, else 0: (T,).
 
-    Entries of floating-point parts, SUBSTITUTES of each in each trial, and whole parts, are replaced by those of the
-    next trial's message.
+    Some `entries` of each floating-point part in each trial, and whole parts, are replaced by those of the next trial's
+    message.
     """
     wrong = np.zeros(played.at.trials)
     x = _tensor(subject, played.carried[:, 0])
     seen = _seen(played, played.message, 0)
     before = _looks(subject, seen, x)
-    for message in _substitutes(subject, seen.message):
+    for message in _substitutes(subject, played, seen.message, entries):
         after = _looks(subject, seen._replace(message=message), x)
         changed, told = before[0] != after[0], [one != other for one, other in zip(before[1:], after[1:], strict=True)]
         wrong = np.maximum(wrong, _any(changed) & ~np.any([_any(one) for one in told], axis=0))
     return wrong
 
 
-def _substitutes(subject: CompressorSubject, message: Message) -> Iterator[Message]:
-    xp, random = subject.kernels.xp, subject.random("substitutes")
+def _substitutes(subject: CompressorSubject, played: RunRound, message: Message, entries: int) -> Iterator[Message]:
+    xp, random = subject.kernels.xp, subject.random(f"substitutes {played.at.round}")
     for name, part in message.parts.items():
         other = xp.roll(part, 1, axis=0)
         yield Message({**message.parts, name: other})
         flat = part.reshape(len(part), -1)
         if not np.issubdtype(part.dtype, np.floating) or not flat.shape[1]:
             continue
-        for _ in range(SUBSTITUTES):
+        for _ in range(entries):
             places = xp.asarray(random.integers(flat.shape[1], size=(len(flat), 1)))
             changed: Array = flat.copy()
             xp.put_along_axis(changed, places, xp.take_along_axis(other.reshape(flat.shape), places, axis=1), axis=1)

@@ -39,8 +39,8 @@ OTHERS = 4  # vectors of other kinds than normal ones have one draw for so many 
 
 
 def _large() -> list[list[list[int]]]:
-    """Layouts of 9/8 times 2^12, 2^16 and 2^20 entries, and one more."""
-    return [[[72, 64], [1, 1]], [[1152, 64], [1, 1]], [[18432, 64], [1, 1]]]
+    """Layouts of filters with 9/8 times 2^12, 2^16 and 2^20 entries, and a single number."""
+    return [[[72, 16, 2, 2], []], [[1152, 16, 2, 2], []], [[18432, 16, 2, 2], []]]
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class CompressorContract(Checked):
     the allowance, and the bound is 1:
 
         each_loss: as `loss`, of every vector and message, if messages depend on nothing random.
-        round: in one round the mean along x is off, although it states that it is unbiased.
+        round: in one round, or of one client, the mean along x is off, although it states that it is unbiased.
         correlated: deviations of rounds or trials depend on one another, as above.
         region: a part of a large update is off in the mean, although it states that it is unbiased.
         feedback: error feedback loses or doubles more than `tolerance` of the updates, although it states that it
@@ -117,10 +117,12 @@ class CompressorContract(Checked):
         bytes_up, bytes_down: the stated numbers of bytes differ from the counted numbers.
         served: a server in another process, which knows the key and gets the bytes of messages, makes another step.
         sameness: a second call with the same key gives another message or step.
-        apart: a client's message, or a trial's step or memory, changes with the updates of others.
+        apart: a client's message, or a trial's step or memory, changes with the updates of others; or the first trials'
+            steps with the number of trials, by more than `tolerance`.
         renewal: the next round's operator is the same though `fresh`, or another though not `fresh`; for compressors
             with a key, at compressions above 1. Without a key, messages depend on one.
-        neighbours: the next trial has the same operator; for the same compressors.
+        neighbours: the next trial has the same operator, or at least half of many trials share theirs; for the same
+            compressors.
         own: two rounds or clients have the same private randomness, in messages or in the noise of sums.
         unit: steps of the same updates in tiny or huge units are off by more than `tolerance`, although it states that
             its steps scale.
@@ -231,12 +233,16 @@ class CompressorContract(Checked):
                     try:
                         if seen:
                             audits[-1]["view"] = attackers_view.view(subject, played, self.tolerance)
-                        if seen and first:
-                            yield "hidden", attackers_view.hidden(subject, played) / EVENT
+                        if seen and (first or not numbers.start):
+                            entries = attackers_view.SUBSTITUTES if first else 1
+                            yield "hidden", attackers_view.hidden(subject, played, entries) / EVENT
                     except Unseen:
                         seen = False
         for name, values in (*endurance.worst(audits).items(), *endurance.crowds(subject).items()):
-            yield name, values / (EVENT if name in ("served", "view") else self.tolerance)
+            yield name, values / self._allowed(name)
+
+    def _allowed(self, quantity: str) -> float:
+        return {"served": EVENT, "view": EVENT, "bytes": 1.0}.get(quantity, self.tolerance)
 
     def _fresh_events(
         self, least: CompressorSubject, most: CompressorSubject, compressed: bool
@@ -246,6 +252,13 @@ class CompressorContract(Checked):
         key = endurance.freshness_of_keys(most, compressed)
         if key is not None:
             yield "renewal", key / EVENT
+        if traits.keyed(most.compressor) and compressed:
+            yield "neighbours", endurance.freshness_of_trials(most) / EVENT
+        crowding = endurance.crowding(most)
+        if crowding is not None:
+            yield "apart", crowding / self.tolerance
+        if least.compressor.unbiased and not least.compressor.adds_up:
+            yield "round", endurance.along_of_clients(least)
         safe = private_noise.protected(least)
         for subject, clients in ((least, 2), (safe, private_noise.SUMS.clients)):
             own = None if subject is None else endurance.freshness_of_clients(subject, clients)
@@ -269,13 +282,8 @@ class CompressorContract(Checked):
                     yield size, "each_loss", contract.last_loss(subject) / (1 - delta + ROUNDING)
                 if shapes.d <= MIDDLE:
                     played = next(endurance.play(subject, range(1), 1, 2))
-                    yield (
-                        size,
-                        "bytes",
-                        np.array([sum(one.nbytes for one in played.done.messages) / subject.compressor.limit]),
-                    )
                     for name, values in endurance.audit(subject, played).items():
-                        yield size, name, values / self.tolerance
+                        yield size, name, values / self._allowed(name)
                 break
 
     def _biases(self, subject: CompressorSubject, draws: int) -> "Biases":

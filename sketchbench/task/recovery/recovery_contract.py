@@ -40,7 +40,7 @@ class RecoveryContract(Checked):
         report: trace and iterations are not those of the returned estimates.
         batch, stack: a result depends on the other signals of the call, or on the other operators of the stack.
         calls: a call changes its arguments, earlier results, or a global generator; or another call gives another bit.
-        backend, process: another CPU backend, or another process, gives another result.
+        backend, process: another CPU backend, another process, or float32 in the median, gives another result.
         sign, unit, order: results do not follow the sign of the signal, the unit (by powers of two), or the order of
             the coordinates.
         ignored: a measurement changes no estimate.
@@ -120,13 +120,13 @@ class RecoveryContract(Checked):
             return
         count = self.signals if first else max(2, self.signals // RARE)
         yield "batch", relations.compare_batches(subject, count)
-        yield "stack", relations.compare_stack(subject)
+        yield "stack", relations.compare_stack(subject, relations.TALL if first else relations.STACK)
         yield "sign", relations.flip_signs(subject, count)
         yield "unit", relations.change_units(subject, 1 if first else RARE)
         if first:
             yield "order", relations.permute(subject, count)
             yield "calls", relations.repeat_calls(subject)
-            yield "backend", relations.compare_backends(subject)
+            yield "backend", np.concatenate([relations.compare_backends(subject), relations.compare_types(subject)])
             yield "process", relations.compare_process(subject)
 
 

@@ -1,5 +1,7 @@
 """Checks of single results: numbers of nonzeros, exact signals, true reports, and the weight of each measurement."""
 
+import itertools
+
 import numpy as np
 
 from sketchbench.kernels import Array
@@ -203,14 +205,14 @@ def find_ignored(subject: RecoverySubject) -> Values:
 
 
 def check_refusals(subject: RecoverySubject) -> Values:
-    """MOST for each kind of measurements that should raise ValueError, and does not: with NaN or an infinity, or of
-    another length; and for k = d + 1."""
+    """MOST for each kind of measurements that should raise ValueError, and does not: with NaN or an infinity in the
+    first or the last of three signals, or of another length; and for k = d + 1."""
     phi = subject.operator()
-    y = subject.sense(phi, subject.noisy("refusals", 2))
+    y = subject.sense(phi, subject.noisy("refusals", 3))
     wrong = []
-    for number in NUMBERLESS:
+    for number, place in itertools.product(NUMBERLESS, (0, -1)):
         broken = y.copy()
-        broken[-1, -1] = number
+        broken[place, place] = number
         wrong.append((subject.k, broken))
     wrong += [(subject.k, phi.kernels.xp.concatenate([y, y], axis=1)), (subject.d + 1, y)]
     return flags(np.array([_accepts(subject, k, phi, cells) for k, cells in wrong]))

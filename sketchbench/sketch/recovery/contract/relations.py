@@ -15,6 +15,7 @@ from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
 from sketchbench.sketch.recovery.contract.subject import (
     DTYPES,
+    ROUNDING,
     SAME,
     RecoverySubject,
     Values,
@@ -23,6 +24,7 @@ from sketchbench.sketch.recovery.contract.subject import (
     joined,
     numpy_of,
     recover,
+    relative,
     states,
     take,
 )
@@ -34,8 +36,8 @@ RESPONSE = 2**10  # how much larger than the response to such changes a differen
 REPEATS = 8  # random changes
 CALLS = 32  # of one recovery with the same measurements
 ALONE = 8  # signals that are recovered one by one
-STACK = 65  # operators
-SOME = (0, 1, 32, 64)  # of these, whose signals are also recovered alone
+STACK, TALL = 65, 300  # operators, and those at the first size
+SOME = (0, 1, 32)  # of these, whose signals are also recovered alone
 FEW = 24  # signals of checks that take many calls
 MARGIN = 24  # exponents between the units and either end of a type, for sums, and for bits of small entries
 ABOVE = 20  # exponent of a unit in which an absolute threshold does not count
@@ -74,14 +76,22 @@ def compare_batches(subject: RecoverySubject, count: int) -> Values:
     )
 
 
-def compare_stack(subject: RecoverySubject) -> Values:
-    """Differences of signals that a stack of operators recovers from the same signals, recovered by SOME operators
-    alone. Units of the operators' signals differ."""
-    stack, recovery = subject.operator(operators=STACK), subject.recovery()
-    units = np.array([1, 1e-3, 1e3])[np.arange(STACK) % 3, None, None]
-    y = subject.sense(stack, subject.noisy("stack", STACK * 2).reshape(STACK, 2, -1) * units)
-    alone = [recover(recovery, subject.operator(first=t), y[t]) for t in SOME]
-    return differences(take(recover(recovery, stack, y), list(SOME)), joined(alone))
+def compare_stack(subject: RecoverySubject, operators: int = STACK) -> Values:
+    """Differences of signals that a stack of operators recovers from the same signals, recovered by SOME operators and
+    the last one alone. Units of the operators' signals differ."""
+    stack, recovery, some = subject.operator(operators=operators), subject.recovery(), [*SOME, operators - 1]
+    units = np.array([1, 1e-3, 1e3])[np.arange(operators) % 3, None, None]
+    y = subject.sense(stack, subject.noisy("stack", operators * 2).reshape(operators, 2, -1) * units)
+    alone = [recover(recovery, subject.operator(first=t), y[t]) for t in some]
+    return differences(take(recover(recovery, stack, y), some), joined(alone))
+
+
+def compare_types(subject: RecoverySubject) -> Values:
+    """The median difference of estimates in float32 from those of the same signals in float64, (1,), relative to the
+    rounding of float32. Steps may amplify the rounding of single signals."""
+    phi, x = subject.operator(), subject.noisy("types", FEW)
+    double, single = (recover(subject.recovery(), phi, subject.sense(phi, x, dtype)).x for dtype in DTYPES)
+    return np.median(relative(single, double), keepdims=True) / (ROUNDING * np.finfo(np.float32).eps)
 
 
 def repeat_calls(subject: RecoverySubject) -> Values:
