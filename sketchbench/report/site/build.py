@@ -30,7 +30,19 @@ from sketchbench.report.site.page import Asset, Page, own_scales, scales_of
 from sketchbench.report.site.transfer import pages as transfer_pages
 
 HERE = Path(__file__).parent
-MODULES = ("front", "claims", "errata", "printed", "frontier", "ranking", "figures", "tables", "history", "glossary")
+MODULES = (
+    "front",
+    "claims",
+    "errata",
+    "printed",
+    "frontier",
+    "leaderboard",
+    "ranking",
+    "figures",
+    "tables",
+    "history",
+    "glossary",
+)
 NAMES = {"index.md": "Start", "printed.md": "Printed", "frontier.md": "Frontier"}  # short, in the navigation
 HOWTO, REFERENCE = "docs/howto", "docs/reference"
 DOCS = (
