@@ -43,12 +43,13 @@ def pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]
 
 def rank(frontier: pd.DataFrame) -> pd.DataFrame:
     """The row of `frontier` with the fewest bytes to the target, or else the most accurate, of each compressor in each
-    setting; the `rank` in its setting is NaN if the target is not reached."""
+    setting, by setting and `rank`, which is NaN if the target is not reached."""
     rows = frontier[frontier["accuracy"].notna()]
     rows = rows.sort_values([TARGET, "accuracy"], ascending=[True, False], na_position="last", kind="stable")
     best = rows.drop_duplicates([*SETTING, "method"])
     places = best.groupby(SETTING, dropna=False, sort=False)[TARGET].rank(method="min")
-    return best.assign(rank=places).sort_values(["rank", "scale"], ascending=True, kind="stable", ignore_index=True)
+    ranked = best.assign(rank=places).sort_values("rank", kind="stable")  # NaN last, and of the settings first
+    return ranked.sort_values(SETTING[1:], na_position="first", kind="stable", ignore_index=True)
 
 
 NUMBERS = {"rank", TARGET, "rounds_to_target", "accuracy", "leak_server", "client_memory", "server_memory"}
