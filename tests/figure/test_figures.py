@@ -1,6 +1,7 @@
 """Every figure draws itself from real tables of any size, the same way each time."""
 
 import ast
+import itertools
 import re
 import xml.etree.ElementTree as ET
 from functools import cache
@@ -266,6 +267,27 @@ def test_every_colour_of_the_palettes() -> None:
     }
     low = {colour: contrast(colour) for colour in colours if contrast(colour) < LEAST}
     assert not low
+
+
+DEUTERANOPIA = np.array(  # of linear RGB (Machado, Oliveira and Fernandes 2009, severity 1)
+    [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
+)
+XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+
+
+def seen_by_a_deuteranope(colour: Any) -> np.ndarray:
+    """CIE Lab of the colour that is left."""
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in to_rgb(colour)]
+    x, y, z = np.cbrt(np.maximum(XYZ @ (DEUTERANOPIA @ linear).clip(0, 1), 1e-9) / XYZ.sum(axis=1))
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+def test_families_of_compressors_differ_without_red_and_green() -> None:
+    """A difference of 2 is just seen; that of neighbours on a page is to be much larger."""
+    families = {look[1] for look in style.COMPRESSOR_LOOKS.values()}
+    assert len(families) == 9
+    for one, other in itertools.combinations(families, 2):
+        assert np.linalg.norm(seen_by_a_deuteranope(one) - seen_by_a_deuteranope(other)) > 15, (one, other)
 
 
 def test_shades_begin_where_they_stand_out() -> None:

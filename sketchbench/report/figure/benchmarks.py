@@ -146,17 +146,26 @@ def _ratios(axes: Axes, peers: pd.DataFrame) -> None:
     axes.tick_params(axis="y", labelsize=6)
     axes.grid(False, axis="y")
     if len(rows):
-        axes.set_xlim(min(1.0, ratios.min()) / 10, 3 * max(1.0, ratios.max()))
+        axes.set_xlim(min(1.0, ratios.min()) / 30, 3 * max(1.0, ratios.max()))
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set(title="other libraries", xlabel="their time over ours")
+
+
+def _headline(table: pd.DataFrame) -> str:
+    """The range of other libraries' times over ours; "" where none was timed."""
+    ratios = table["peer_ratio"].dropna()
+    if ratios.empty:
+        return ""
+    span = f"{ratios.min():.2g} to {ratios.max():.2g} times as long as ours"
+    return f"Other libraries take {span}, and longer in {(ratios > 1).sum()} of {len(ratios)} timings"
 
 
 def figure_of(csv: Path, svg: Path, png: Path) -> None:
     """Plot the table of make bench in both formats, and seal them. Raises TableError for another table."""
     table = read_table(csv, "benchmarks", NEEDED)
     figure = plot(table)
-    foot.write(figure, "Data: random vectors, timed on one machine. Bars and bands: none.")
+    foot.write(figure, "Data: random vectors, timed on one machine. Bars and bands: none.", _headline(table))
     description = "The cost of kernels and recoveries: seconds over the dimension, and relative to other libraries."
     save(figure, svg, png, title="Benchmarks", description=description)
     seal.write("benchmarks", "", seal.sums([csv]), [svg, png])

@@ -23,7 +23,13 @@ WAYS = {Column.BYTES_UP: "sent", Column.BYTES_DOWN: "received", BOTH: "both ways
 FADED = 0.35  # opacity of what is dominated
 LEAST = 1e-3  # test error
 KEYS = [*CELL, Column.CASE, Column.EPSILON]
-HIGH, HEAD = 2.05, 0.25  # inches, of a line of panels and beside them
+LARGE, SMALL = 5.0, 2.6  # points, of markers
+MARK: style.Line = {"marker": "o", "color": "0.3", "linestyle": "none"}
+SIZES: dict[str, style.Line] = {
+    "large: none takes as few bytes and is better": {**MARK, "markersize": LARGE},
+    "small: another does": {**MARK, "markersize": SMALL},
+}
+HIGH, HEAD = 2.05, 0.45  # inches, of a line of panels and beside them
 
 
 class PanelAxes(NamedTuple):
@@ -66,6 +72,7 @@ def plot(tables: dict[str, pd.DataFrame], views: Sequence[str] = ("round",)) -> 
         for way, column in zip(WAYS, block.T, strict=True):
             _share(column, known[name].rows[way])
             column[-1].set_xlabel(f"bytes {WAYS[way]}\n{known[name].x}")
+    figure.legend(handles=style.entries(SIZES), loc="outside lower right", ncols=2)
     for (view, _, setting), line in zip(lines, grid, strict=True):
         if ends := _ends(view.rows.merge(setting, on=SETTING), methods):
             style.label_ends(line[-1], ends, HIGH - 0.45)
@@ -104,7 +111,7 @@ def _panel(axes: Axes, rows: pd.DataFrame, way: str, methods: list[style.MethodS
         mean, colour = series[Column.MEAN], method.colour
         axes.plot(x, mean, color=colour, linewidth=0.6, alpha=FADED)
         axes.vlines(x, series["low"], series["high"], color=colour, linewidth=0.6, alpha=FADED)
-        for behind, size in ((True, 2.6), (False, 5.0)):
+        for behind, size in ((True, SMALL), (False, LARGE)):
             shown = (series["dominated"] == behind).to_numpy()
             if shown.any():
                 axes.plot(x[shown], mean[shown], linestyle="none", zorder=4, **method.marks(size))
@@ -138,11 +145,11 @@ def _logarithmic(axes: Axes, which: Literal["x", "y"]) -> None:
     low, high = sorted(axis.get_view_interval())
     ticks = {100.0: (1.0, 3.0), 10.0: (1.0, 2.0, 5.0), 4.0 if which == "x" else 10.0: (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)}
     axis.set_major_locator(LogLocator(subs=next((ticks[span] for span in sorted(ticks) if high < span * low), (1.0,))))
-    axis.set_major_formatter(FuncFormatter(lambda tick, _: _shorten(tick)))
+    axis.set_major_formatter(FuncFormatter(_shorten))
     axis.set_minor_locator(NullLocator())
 
 
-def _shorten(number: float) -> str:
+def _shorten(number: float, _: int | None = None) -> str:
     """10 k for 10,000, and 3 M for 3,000,000."""
     size, unit = next(((size, unit) for size, unit in ((1e6, " M"), (1e3, " k")) if number >= size), (1, ""))
     return f"{number / size:g}{unit}"

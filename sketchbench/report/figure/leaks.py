@@ -1,5 +1,6 @@
 """Leaks of compressed messages: against accuracy, over the rounds that an attacker sees, and by the age of keys."""
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -8,14 +9,13 @@ from sketchbench.measure.column import Column
 from sketchbench.report.figure import style
 
 LEADS = (0, 5, 10, 30, 100)  # dB
-ROUNDS = (1, 2, 4, 16, 64)
+SHADES, DARK = "Blues", 55  # the map of shares in %, and the share from which on text on it is white
 CELL: list[str] = [Column.METHOD, Column.COMPRESSION]
 VIEWS = (("server", "one client's message"), ("sum", "the sum of all messages"))
-ATTACKERS = (  # quantity, place, words
-    ("visible", "server", "one client's\nmessages"),
-    ("visible_unlabelled", "server", "one client's messages,\nlabel unknown"),
-    ("visible", "sum", "sums of ten\nclients' messages"),
-    ("visible", "eavesdropper", "one client's messages,\nkey unknown"),
+ATTACKERS = (  # place, words
+    ("server", "images visible in one client's messages, %"),
+    ("sum", "in sums of ten clients' messages, %"),
+    ("eavesdropper", "in one client's messages, without the key, %"),
 )
 NEW, ONE = "a new key in each round", "one key for all rounds"
 KEYS = {"convergence": NEW, "convergence_fixed": ONE}
@@ -62,32 +62,47 @@ def _accuracies(axes: Axes, rows: pd.DataFrame, methods: list[style.MethodStyle]
 
 
 def plot_until_visible(tables: dict[str, pd.DataFrame]) -> Figure:
-    """Plot the share of trials in which the image is visible over the rounds, from study frontier_leakage, a panel for
-    each attacker and budget. A line that ends below 1/2 is censored: the median image was not visible in the rounds
-    tried."""
-    rows = style.select(tables["frontier_leakage"], quantity=["visible", "visible_unlabelled"])
+    """Plot the share of trials in which the image is visible, from study frontier_leakage: a block for each attacker,
+    with a row for each compressor and a column for each budget and number of rounds. A cell that was not run is empty:
+    compressors stop once all images are visible, or messages repeat."""
+    rows = style.select(tables["frontier_leakage"], quantity="visible")
     rows = rows[rows[Column.COMPRESSION] > 1]
+    rows = rows.assign(share=100 * rows[Column.COUNT] / rows[Column.TRIALS])
     methods = style.methods(rows, looks=style.COMPRESSOR_LOOKS)
-    budgets = sorted(rows[Column.COMPRESSION].unique())
-    figure, grid = style.subplots(7.0, len(ATTACKERS), max(1, len(budgets)), sharex=True, sharey=True, squeeze=False)
-    for (quantity, place, words), line in zip(ATTACKERS, grid, strict=True):
-        for budget, axes in zip(budgets, line, strict=True):
-            panel = style.select(rows, quantity=quantity, case=place, compression=budget)
-            for method in methods:
-                own = method.rows(panel).sort_values(Column.ROUND)
-                axes.plot(own[Column.ROUND], own[Column.COUNT] / own[Column.TRIALS], linewidth=0.7, **method.marks(3.5))
-            axes.axhline(0.5, zorder=1, **style.BOUND)
-            axes.set(xscale="log", ylim=(-0.04, 1.04))
-            axes.label_outer()
-        line[0].set_ylabel(f"share visible; seen:\n{words}")
-    for budget, axes in zip(budgets, grid[0], strict=True):
-        axes.set_title(f"1/{budget:g} of the bytes", fontsize=8)
-    for axes in grid[-1]:
-        axes.set_xlabel("rounds")
-    for axes in grid.flat:
-        style.only_ticks(axes, ROUNDS)
-    style.legend(figure, methods, {"half of the victims": style.BOUND})
+    blocks = [style.select(rows, quantity="visible", case=place) for place, _ in ATTACKERS]
+    heights = [max(1, block[Column.METHOD].nunique()) for block in blocks]
+    figure, grid = style.subplots(0.16 * sum(heights) + 1.8, len(blocks), height_ratios=heights)
+    for axes, block, (_, words) in zip(grid, blocks, ATTACKERS, strict=True):
+        _shares(axes, block, methods)
+        axes.set_title(words, fontsize=8, pad=14)
     return figure
+
+
+def _shares(axes: Axes, rows: pd.DataFrame, methods: list[style.MethodStyle]) -> None:
+    """Draw the shares as a table of shaded cells."""
+    shown = [method for method in methods if len(method.rows(rows))]
+    columns = sorted(set(zip(rows[Column.COMPRESSION], rows[Column.ROUND], strict=True)))
+    cells = np.full((max(1, len(shown)), max(1, len(columns))), np.nan)
+    for line, method in enumerate(shown):
+        for row in method.rows(rows).to_dict("records"):
+            cells[line, columns.index((row[Column.COMPRESSION], row[Column.ROUND]))] = row["share"]
+    axes.imshow(cells, cmap=SHADES, vmin=0, vmax=100, aspect="auto")
+    for (line, place), share in np.ndenumerate(cells):
+        if not np.isnan(share):
+            ink = "white" if share > DARK else style.INK
+            axes.text(place, line, f"{share:.0f}", ha="center", va="center", fontsize=5.5, color=ink)
+    axes.set_yticks(range(len(shown)), [method.label for method in shown])
+    axes.set_xticks(range(len(columns)), [f"{number:.0f}" for _, number in columns])
+    axes.set_xlabel("rounds", fontsize=7)
+    budgets = [budget for budget, _ in columns]
+    for budget in dict.fromkeys(budgets):
+        first, count = budgets.index(budget), budgets.count(budget)
+        axes.axvline(first - 0.5, color="white", linewidth=3)
+        above: style.Line = {"xytext": (0, 2), "textcoords": "offset points", "ha": "center", "fontsize": 6}
+        axes.annotate(f"1/{budget:g} of the bytes", (first + (count - 1) / 2, -0.5), **above)
+    axes.grid(visible=False)
+    axes.tick_params(length=0, labelsize=6)
+    axes.spines[:].set_visible(False)
 
 
 def plot_keys(tables: dict[str, pd.DataFrame]) -> Figure:

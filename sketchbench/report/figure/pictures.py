@@ -41,7 +41,7 @@ def plot(tables: Mapping[str, pd.DataFrame], blocks: Mapping[str, str]) -> Figur
         for place, (title, pictures) in enumerate(block):
             grid[first, place].set_title(title, fontsize=6, pad=2)
             for line, picture in enumerate(pictures):
-                _picture(grid[first + line, place], picture)
+                draw_picture(grid[first + line, place], picture)
         first += len(block[0][1])
     for axes in grid.flat:
         style.without_frame(axes)
@@ -107,12 +107,12 @@ def _by_method(
     grid = figure.subplots(max(1, len(methods)), len(values) + 1, squeeze=False)
     for method, line in zip(methods, grid, strict=False):
         own = method.rows(recovered).set_index(over)
-        _picture(line[0], style.select(method.rows(rows), case="original").iloc[0].to_dict())
+        draw_picture(line[0], style.select(method.rows(rows), case="original").iloc[0].to_dict())
         label = method.label.replace(", ", ",\n") if break_labels else method.label
         line[0].set_ylabel(label, fontsize=6, rotation=0, ha="right", va="center")
         for value, axes in zip(values, line[1:], strict=True):
             if value in own.index:
-                _picture(axes, {**own.loc[value].to_dict(), over: value})
+                draw_picture(axes, {**own.loc[value].to_dict(), over: value})
     for title, axes in zip(["image", *map(TITLES[over], values)], grid[0], strict=True):
         axes.set_title(title, fontsize=6, pad=2)
     for axes in grid.flat:
@@ -120,11 +120,11 @@ def _by_method(
     return figure
 
 
-def _picture(axes: Axes, picture: Mapping[Any, Any]) -> None:
-    """Show a row of the quantity `picture`; below it its PSNR, unless it is the original."""
+def draw_picture(axes: Axes, picture: Mapping[Any, Any], below: bool = True) -> None:
+    """Show a row of the quantity `picture`; `below` it its PSNR, unless it is the original."""
     pixels = np.frombuffer(base64.b64decode(picture[Column.PICTURE]), np.uint8)
     image = pixels.reshape([int(size) for size in picture[Column.SHAPE].split("x")]).transpose(1, 2, 0)
     axes.imshow(image, cmap="gray", vmin=0, vmax=255, interpolation="nearest")  # the map is for a single channel
     axes.grid(visible=False)
-    if picture[Column.CASE] != "original":
+    if below and picture[Column.CASE] != "original":
         axes.set_xlabel(f"{picture[Column.VALUE]:.0f} dB", fontsize=6, labelpad=1)

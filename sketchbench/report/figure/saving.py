@@ -11,6 +11,7 @@ from sketchbench.base.files import write_bytes
 
 mpl.use("agg")
 mpl.rcParams["svg.hashsalt"] = "sketchbench"
+DPI = 200  # of a PNG
 
 
 def save(figure: Figure, svg: Path, png: Path, *, title: str, description: str) -> None:
@@ -20,14 +21,15 @@ def save(figure: Figure, svg: Path, png: Path, *, title: str, description: str) 
     for path, options in ((svg, {"Date": None}), (png, {"Software": None})):
         buffer = io.BytesIO()
         kind = path.suffix.lstrip(".")
-        figure.savefig(buffer, format=kind, dpi=200 if path is png else "figure", metadata={**options, **named})
+        figure.savefig(buffer, format=kind, dpi=DPI, metadata={**options, **named})
         write_bytes(path, buffer.getvalue())
 
 
 def _settle(figure: Figure) -> None:
     """Lay out the figure, and place its axes on a grid of a millionth of its size: the layout solver differs from run
     to run in the last bit, which would change the names of clip paths. With an engine, even an idle one, matplotlib
-    would draw the figure twice."""
+    would draw the figure twice. Small letters are wider at a PNG's resolution than at matplotlib's."""
+    figure.set_dpi(DPI)
     if engine := figure.get_layout_engine():
         engine.execute(figure)
     figure.set_layout_engine(None)

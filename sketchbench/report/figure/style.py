@@ -34,7 +34,7 @@ WIDE = 7.0  # inches: both columns of a paper
 ERROR = 1e-3  # probability that any interval of a figure misses the true value
 MEASURED = (Column.MEAN, "low", "high")  # a mean and the ends of its interval
 # seaborn's colour-blind palette in its order; colours with a contrast below 3 against white are darkened
-PALETTE = "#0173b2 #b87700 #028f68 #c64f00 #b65fa6 #9a6a42 #c2528f #767676 #857c00 #2387bd"
+PALETTE = "#0173b2 #b87700 #028f68 #a33600 #b65fa6 #9a6a42 #c2528f #767676 #423c00 #2387bd"
 COLOURS: list[Any] = [to_rgb(colour) for colour in PALETTE.split()]
 INK = "0.15"  # claims
 EXACT = "0.55"  # exact values
@@ -258,17 +258,16 @@ def head(axes: Axes, text: str) -> None:
 
 def label_ends(axes: Axes, ends: Iterable[End], height: float, size: float = 5.5) -> None:
     """Write the label of each line beside the axes, with its marker and colour, and a thin line to its end. Labels keep
-    the order of the ends, and do not overlap. The logarithmic axes have their final limits, and are about `height`
-    inches high."""
+    the order of the ends, and do not overlap. The axes have their final limits, and are about `height` inches high."""
+    share = axes.transScale + axes.transLimits  # from data to parts of the axes
     ends = sorted(ends, key=lambda end: end.y)
-    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
-    wanted = np.array([np.log(end.y / bottom) / np.log(top / bottom) for end in ends])
-    for end, place in zip(ends, apart(wanted, 1.2 * size / 72 / height), strict=True):
-        x, y = right * (right / left) ** 0.05, bottom * (top / bottom) ** place
+    at = share.transform([(end.x, end.y) for end in ends]).reshape(-1, 2)
+    outside: Line = {"transform": axes.transAxes, "clip_on": False}
+    for end, (x, y), place in zip(ends, at, apart(at[:, 1], 1.2 * size / 72 / height), strict=True):
         colour = end.style.colour
-        axes.plot([end.x, x], [end.y, y], color=colour, linewidth=0.4, alpha=0.5, clip_on=False)
-        axes.plot([x], [y], linestyle="none", clip_on=False, **end.style.marks(3.2))
-        axes.text(x, y, f"  {end.style.label}", color=colour, fontsize=size, va="center")
+        axes.plot([x, 1.05], [y, place], color=colour, linewidth=0.4, alpha=0.5, **outside)
+        axes.plot([1.05], [place], linestyle="none", **outside, **end.style.marks(3.2))
+        axes.text(1.05, place, f"  {end.style.label}", color=colour, fontsize=size, va="center", **outside)
 
 
 def apart(wanted: np.ndarray, least: float) -> np.ndarray:

@@ -26,18 +26,30 @@ from sketchbench.report.codes import unchanged
 from sketchbench.report.evidence import transfer
 from sketchbench.report.evidence.outcomes import ReportedScale
 from sketchbench.report.site import figures, lists
+from sketchbench.report.site.findings import SHOWN
 from sketchbench.report.site.page import Asset, Page, own_scales, scales_of
 from sketchbench.report.site.transfer import pages as transfer_pages
 
 HERE = Path(__file__).parent
-MODULES = ("front", "claims", "errata", "printed", "frontier", "ranking", "figures", "tables", "history", "glossary")
+MODULES = (
+    "front",
+    "claims",
+    "errata",
+    "printed",
+    "frontier",
+    "leaderboard",
+    "ranking",
+    "figures",
+    "tables",
+    "history",
+    "glossary",
+)
 NAMES = {"index.md": "Start", "printed.md": "Printed", "frontier.md": "Frontier"}  # short, in the navigation
 HOWTO, REFERENCE = "docs/howto", "docs/reference"
 DOCS = (
     *("docs/findings.md", "docs/tutorial.md", HOWTO, "docs/verdicts.md", "docs/attacks.md", "docs/notation.md"),
     *("docs/architecture.md", REFERENCE, "docs/style.md"),
 )
-SHOWN = re.compile(r"\]\(\.\./reports/figures/([\w-]+)\.png\)")  # a figure in docs/findings.md
 # Files that no page refers to: source maps, stemmers of other languages, the index that only a server would send.
 UNUSED = ("assets/**/*.map", "assets/javascripts/lunr/**/*", "search/search_index.json", "sitemap.xml*")
 

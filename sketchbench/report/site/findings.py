@@ -15,6 +15,7 @@ SECTION = re.compile(r"^## (\d+\. .*?)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOT
 SENTENCE = re.compile(r"\*\*(.*?)\*\*", re.DOTALL)
 CLAIM = re.compile(r"([A-Z]\d[\w-]*) \(([^)]*)\)")
 TRIALS = re.compile(r"(\d+) trials")
+SHOWN = re.compile(r"\]\(\.\./reports/figures/([\w-]+)\.png\)")  # a figure in the text
 CLOSE = 0.02  # relative difference allowed to a statistic, which the text rounds
 
 
@@ -41,6 +42,12 @@ class Finding:
     def anchor(self) -> str:
         """The anchor of the heading, as GitHub and MkDocs make it."""
         return re.sub(r"[^a-z0-9]+", "-", self.heading.lower())
+
+    @property
+    def picture(self) -> str:
+        """The name of the first figure that the text shows; "" if it shows none."""
+        shown = SHOWN.search(self.text)
+        return shown[1] if shown else ""
 
 
 def read_findings(page: Path, claims: Iterable[Claim]) -> list[Finding]:

@@ -17,6 +17,7 @@ from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.report.claim.page import PAPERS_ROLES, counted_predictions
 from sketchbench.report.claim.reproduction import WORDS, Compared, compare
 from sketchbench.report.evidence.outcomes import ReportedScale, read_outcomes
+from sketchbench.report.site import figures
 from sketchbench.report.site.findings import Finding, contradictions, read_findings
 from sketchbench.report.site.page import Asset, Page
 from sketchbench.report.site.verdicts import badge, escape, number, prose
@@ -40,6 +41,11 @@ def pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]
     claims = read_claims(files(conf, "claim"))
     outcomes = pd.concat([read_outcomes(scale) for scale in scales], ignore_index=True)
     both = [(scale, _compared(scale)) for scale in scales]
+    quick = [scale for scale in scales if scale.name == "quick"]  # whose verdicts the findings have
+    findings = _read_findings(conf.parent / "docs" / "findings.md", claims)
+    shown = {one.picture: scale for one in findings for scale in quick if figures.place(scale, one.picture).is_file()}
+    pictures = {name: figures.figure_html(figures.asset(scale, name), name, scale) for name, scale in shown.items()}
+    yield from (figures.asset(scale, name) for name, scale in shown.items())
     reports = {path.stem for scale in scales for path in scale.reports.glob("*.csv")}
     blocks = [
         INTRODUCTION,
@@ -49,7 +55,7 @@ def pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]
         f"One verdict for each claim and method, at the scale {scales[0].name}. A number leads to its verdicts.",
         _papers(outcomes[outcomes["scale"] == scales[0].name], scales[0].name),
         "If a claim fails, the [errata](errata.md) give a true statement in its place.",
-        *_findings(conf.parent / "docs" / "findings.md", claims, outcomes),
+        *_findings(findings, outcomes, pictures),
         "## As predicted, as published",
         *(_predicted(outcomes[outcomes["scale"] == scale.name], scale) for scale in scales),
         *sorted((_as_published(found, scale) for scale, found in both), key=_calm),
@@ -92,28 +98,30 @@ def _ways(frontier: bool) -> str:
     return f'<ul class="ways">{items}</ul>'
 
 
-def _findings(page: Path, claims: Sequence[Claim], outcomes: pd.DataFrame) -> Iterator[str]:
-    """List the findings with claims that were run at the quick scale, each finding with its verdicts at this scale.
+def _read_findings(page: Path, claims: Sequence[Claim]) -> list[Finding]:
+    """The findings of a page; none for a package that was installed from a wheel, which has no docs/."""
+    return read_findings(page, claims) if page.is_file() else []
 
-    A package that was installed from a wheel has no docs/, and so no findings.
-    """
-    if not page.is_file():
+
+def _findings(findings: Sequence[Finding], outcomes: pd.DataFrame, pictures: Mapping[str, str]) -> Iterator[str]:
+    """List the findings with claims that were run at the quick scale, each finding with its picture and its verdicts at
+    this scale."""
+    if not findings:
         return
-    findings = read_findings(page, claims)
     yield "## Findings"
     quick = outcomes[(outcomes["scale"] == "quick") & (outcomes["verdict"] != "not run")]
     run = [one for one in findings if quick["claim"].isin([support.claim for support in one.claims]).any()]
-    items = "".join(_finding(finding, quick) for finding in run)
+    items = "".join(_finding(finding, quick, pictures.get(finding.picture, "")) for finding in run)
     yield f"<ol>{items}</ol>" if run else "No claim of the findings has been run at the scale quick."
 
 
-def _finding(finding: Finding, verdicts: pd.DataFrame) -> str:
-    """A finding's sentence, its claims, and an alarm if the verdicts contradict the finding."""
+def _finding(finding: Finding, verdicts: pd.DataFrame, picture: str) -> str:
+    """A finding's sentence, its picture, its claims, and an alarm if the verdicts contradict the finding."""
     wrong = contradictions(finding, verdicts)
     alarm = f'<p class="alarm">These verdicts do not support it: {escape("; ".join(wrong))}.</p>' if wrong else ""
     claims = "".join(_support(support.claim, verdicts) for support in finding.claims)
     sentence = f'<a href="docs/findings.html#{finding.anchor}">{prose(finding.sentence)}</a>'
-    return f"<li><strong>{sentence}</strong>{alarm}<ul>{claims}</ul></li>"
+    return f"<li><strong>{sentence}</strong>{alarm}{picture}<ul>{claims}</ul></li>"
 
 
 def _support(claim: str, verdicts: pd.DataFrame) -> str:

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from matplotlib.colors import to_hex
 
 from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.report.evidence.outcomes import ReportedScale, read_outcomes
+from sketchbench.report.figure import style
 from sketchbench.report.figure.catalogue import Entry, read_catalogue
 from sketchbench.report.frontier import STUDIES, TRAINING
 from sketchbench.report.frontier.advise import (
@@ -32,12 +34,18 @@ from sketchbench.report.site.verdicts import badge, escape, link, number, prose,
 from sketchbench.run.config.chapters import files
 
 HERE = Path(__file__).parent
-SCRIPT = "frontier.js"
+SCRIPT, EXPLORER = "frontier.js", "explorer.js"
+FIRST = ("none", "sign", "top_k", "eden", "srht", "fetch_sgd", "fiht")  # chosen before the reader chooses
 INTRODUCTION = """\
 Which compressor is most accurate if a client may send and receive N bytes a round, in sum? Enter N and the number of
 parameters of your network. The answer lists the most accurate compressors that were measured on the nearest network,
 each at the largest budget that fits. All intervals hold at once, except with probability 5 %. The target is the
 accuracy of the same training without compression, minus 5 %."""
+STILL = "finding_bytes"  # the figure in the place of the comparison where no script runs
+CHOICES_OF_AXES = {
+    "way": ("Bytes", {"both": "sent and received", "up": "sent", "down": "received"}),
+    "view": ("Shown", {"round": "test error, by bytes of a round", "target": "rounds, by bytes to the target"}),
+}
 DECISIONS = """\
 Each rule was written before the run that judges it. A rule that fails stays in the list, marked as failed."""
 NUMBERS = {"compression", "epsilon", "ssim_server", "property_server", "rounds_server", "rounds_sum"}
@@ -53,9 +61,15 @@ def pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]
         return
     frontier = pd.concat(frames, ignore_index=True)
     measured = frontier[frontier["accuracy"].notna()]
-    yield Asset(SCRIPT, (HERE / SCRIPT).read_bytes())
+    for script in (SCRIPT, EXPLORER):
+        yield Asset(script, (HERE / script).read_bytes())
     own = {(str(data), str(name)): rows for (data, name), rows in frontier.groupby(["data", "scale"], sort=False)}
-    blocks = [INTRODUCTION, _question(measured), "## Data sets { #data }"]
+    blocks = [INTRODUCTION, _question(measured), "## Compare compressors { #compare }"]
+    picture = figures.place(scales[0], STILL).is_file() and figures.asset(scales[0], STILL)
+    if picture:
+        yield picture
+    still = figures.figure_html(picture, STILL, scales[0]) if picture else ""
+    blocks += [_explorer(measured, still), "## Data sets { #data }"]
     blocks += [f"- [{title(data)}]({address(data)}): {_sizes(rows)}" for (data, _), rows in own.items()]
     blocks += ["## Decide by these rules { #decisions }", DECISIONS, *_decisions(scales, conf)]
     blocks += ["## All measurements { #measured }", listing("frontier", columns(measured), _rows(measured))]
@@ -143,6 +157,27 @@ def _question(measured: pd.DataFrame) -> str:
         f'</form><div class="calm" id="answer" role="status">{said}</div>'
         f'<script type="application/json" id="answers">{about}</script>'
         f'<script src="{SCRIPT}" defer></script>'
+    )
+
+
+def _explorer(measured: pd.DataFrame, still: str) -> str:
+    """The form of the comparison, which a script fills and shows, and the picture that the script replaces."""
+    styles = style.methods(measured, looks=style.COMPRESSOR_LOOKS)
+    looks = {
+        one.label: {"colour": to_hex(one.colour), "filled": one.filled, "first": one.method in FIRST} for one in styles
+    }
+    axes = "".join(
+        f'<label>{title} <select name="{name}">'
+        + "".join(f'<option value="{value}">{text}</option>' for value, text in values.items())
+        + "</select></label>"
+        for name, (title, values) in CHOICES_OF_AXES.items()
+    )
+    return (
+        f'<form class="question" id="explorer" data-looks="{escape(json.dumps(looks))}" hidden>'
+        f'<label>Setting <select name="setting"></select></label>{axes}'
+        '<label>Budget: all bytes over <select name="budget"><option value="all">all</option></select></label>'
+        f'<fieldset><legend>Compressors</legend></fieldset></form><div id="explored">{still}</div>'
+        f'<script src="{EXPLORER}" defer></script>'
     )
 
 

@@ -1,7 +1,8 @@
 """The page that ranks attacks: in how many settings each of them comes nearest to the images."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pandas as pd
 
@@ -21,6 +22,9 @@ A setting is a compressor, a budget of bytes, and what the attacker sees: messag
 or several, one image or a batch, networks before or after training. An attack is best in a setting if its images are
 nearest to the victims' on average. The lead of an attack is its PSNR minus that of the mean image of the class.
 
+The name of an attack leads to its rows in the first table, each with its setting. `sketchbench run
+task=frontier_leakage compressor=srht` repeats those of SRHT.
+
 [The list of attacks](docs/attacks.md) says how each works. [An attack of your own](docs/howto/attack.md) is scored
 beside these by `sketchbench attack`. To find nothing proves nothing: a better attack may."""
 
@@ -30,18 +34,28 @@ def pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]
     blocks = []
     for scale in scales:
         found = [(study, path) for study in STUDIES if (path := scale.reports / "tables" / f"{study}.csv").is_file()]
-        ranked = rank([read_table(path, "table", scale=scale.name) for _, path in found])
+        tables = {study: read_table(path, "table", scale=scale.name) for study, path in found}
+        ranked = rank(list(tables.values()))
         if len(ranked):
             links = ", ".join(f"[{study}]({table_address(study, scale.name)})" for study, _ in found)
             rows = [
                 row_of(
-                    [escape(row["attack"]), escape(row["knows"]), row["best"], row["settings"], number(row["lead"], 3)]
+                    [
+                        f'<a href="{_evidence(row["attack"], tables, scale.name)}">{escape(row["attack"])}</a>',
+                        *(escape(row["knows"]), row["best"], row["settings"], number(row["lead"], 3)),
+                    ]
                 )
                 for row in ranked.to_dict("records")
             ]
             blocks += [f"## Scale {scale.name}", table_of(HEAD, rows), f"Tables: {links}."]
     if blocks:
         yield Page("ranking.md", "Attacks", "\n\n".join([TEXT, *blocks]))
+
+
+def _evidence(attack: str, tables: Mapping[str, pd.DataFrame], scale: str) -> str:
+    """The address of an attack's rows in the first table that has any."""
+    study = next(name for name, table in tables.items() if (table[Column.ATTACK] == attack).any())
+    return escape(f"{table_address(study, scale)}&{urlencode({'quantity': LEAD, 'attack': attack})}")
 
 
 def rank(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
