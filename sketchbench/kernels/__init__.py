@@ -8,7 +8,7 @@ import functools
 import importlib
 import importlib.util
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, Literal, Protocol, cast
 
@@ -137,6 +137,13 @@ class Kernels(Protocol):
 
     def hadamard_collect(self, x: Array, at: Array, scale: float) -> Array:
         """scale times entries (T, N, k) of `walsh_hadamard(x)` at ascending indices (T, N or 1, k); overwrites x."""
+
+    def sampled_hadamard(
+        self, x: Array, signs: Array | None, n: int, at: Array, scale: float, room: Callable[[], Array]
+    ) -> Array:
+        """`hadamard_collect` of signs * x, padded with zeros from d to n entries: (T, N, k). x (T or 1, N, d) stays;
+        signs are int8 (T, 1, d), None for ones. `room` returns an uninitialised array for the padded vectors, (T, N,
+        n), or (T or 1, N, n) as x without signs; it is called if such memory is needed. O(T N n log n)."""
 
     def spread_hadamard_collect(
         self, terms: Sequence[tuple[Array, Array]], room: Array, at: Array, scale: float

@@ -2,7 +2,7 @@
 compiled at the first launch. Every thread owns the entries that it writes, and the order of each floating-point sum
 depends on sizes only; atomics count integers only. So results do not depend on the schedule."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
@@ -873,6 +873,16 @@ def spread_hadamard(at: Array, values: Array, scale: float, out: Array) -> Array
 
 def hadamard_collect(x: Array, at: Array, scale: float) -> Array:
     return _collect(walsh_hadamard(x), at, scale)
+
+
+def sampled_hadamard(
+    x: Array, signs: Array | None, n: int, at: Array, scale: float, room: Callable[[], Array]
+) -> Array:
+    padded, d = room(), x.shape[-1]
+    padded[..., :d], padded[..., d:] = x, 0
+    if signs is not None:
+        padded[..., :d] *= signs
+    return hadamard_collect(padded, at, scale)
 
 
 def spread_hadamard_collect(terms: Sequence[tuple[Array, Array]], room: Array, at: Array, scale: float) -> Array:

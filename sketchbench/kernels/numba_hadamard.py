@@ -5,7 +5,7 @@ are columns of the blocks. `spread_hadamard_collect` is an exception for few ent
 are cheap, so they come first, and the result is made part by part in the cache. No function calls compiled code of
 another file, since Numba's cache does not notice edits there."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,9 @@ _ROWS = 8  # most rows of a panel
 _PARTS, _NEAR = 8, 2**22  # parts of a result that is collected from a sparse vector, and the largest part in bytes
 _AT_A_TIME = 2  # entries of a transform that take about a nanosecond
 _EIGHTS = 0o1111111111111  # the powers of eight
+_LINE = 64  # bytes of a cache line
+_SHORT = 2**18  # bytes of the longest transform that one call does from input to samples, in memory of its own
+_NO_SIGNS = np.empty((1, 1, 0), np.int8)
 
 
 def _butterfly(radix: int, lanes: bool = False) -> Any:
@@ -235,6 +238,37 @@ def _blocks_of_sparse(
 
 
 @njit(cache=True)
+def _pad(x: NDArray[Any], signs: NDArray[np.int8], start: int, part: NDArray[Any]) -> None:
+    """Write entries start, start + 1, ... of signs * x to `part`, and zeros beyond the last; no signs are ones."""
+    count = min(part.shape[0], max(0, x.shape[0] - start))
+    source, own = x[start : start + count], part[:count]
+    if signs.shape[0]:
+        flips = signs[start : start + count]
+        for i in range(count):
+            own[i] = flips[i] * source[i]
+    else:
+        own[:] = source
+    part[count:] = 0
+
+
+@Threaded
+def _blocks_of_padded(x: NDArray[Any], signs: NDArray[np.int8], room: NDArray[Any], h: int, scale: Any) -> None:
+    """`_blocks` of the vectors of `_pad`, formed in room (T or 1, N, n): x (T or 1, N, d), signs (T or 1, 1, d)."""
+    operators, vectors, n = room.shape
+    parts = n // h
+    for index in prange(operators * vectors * parts):
+        t, m, low = index // (vectors * parts), index // parts % vectors, index % parts * h
+        block, unit = room[t, m, low : low + h], h
+        while unit >= 8 * _UNIT:
+            unit //= 8
+        for k in range(h // unit):
+            part = block[k * unit : (k + 1) * unit]
+            _pad(x[t % x.shape[0], m], signs[t % signs.shape[0], 0], low + k * unit, part)
+            _block(part, 0, unit, scale if unit == h else x.dtype.type(1))
+            _close(block, 0, h, unit, k + 1, scale)
+
+
+@njit(cache=True)
 def _take(x: NDArray[Any], places: NDArray[np.int32], low: int, weight: Any, y: NDArray[Any]) -> None:
     for i in range(y.shape[0]):
         y[i] = x[uintp(places[i] - low)] * weight
@@ -312,6 +346,22 @@ def _collect_entries(x: NDArray[Any], at: NDArray[np.int32], y: NDArray[Any], we
         _take(source, places, 0, weight, y[t, m])
 
 
+@njit(cache=True)
+def _sampled_alone(
+    x: NDArray[Any], signs: NDArray[np.int8], n: int, at: NDArray[np.int32], y: NDArray[Any], scale: Any, weight: Any
+) -> None:
+    """`sampled_hadamard` of short vectors on one thread: each call from Python costs more than such a transform."""
+    operators, vectors, _ = y.shape
+    memory = np.empty(n + _LINE // x.itemsize, x.dtype)
+    first = -memory.ctypes.data % _LINE // x.itemsize
+    block = memory[first : first + n]
+    for index in range(operators * vectors):
+        t, m = index // vectors, index % vectors
+        _pad(x[t % x.shape[0], m], signs[t % signs.shape[0], 0], 0, block)
+        _block(block, 0, n, scale)
+        _take(block, at[t, m % at.shape[1]], 0, weight, y[t, m])
+
+
 def _passes(n: int, itemsize: int) -> list[tuple[int, int, int]]:
     """The passes over memory of a transform of n entries: first the size of a block, twice; then for each pass over
     panels the number of rows, their distance and their width."""
@@ -353,10 +403,28 @@ def hadamard_collect(x: NDArray[Any], at: NDArray[np.int32], scale: float) -> ND
     x = np.ascontiguousarray(x)
     n = x.shape[-1]
     (size, *_), *panels = _passes(n, x.itemsize)
-    if not panels or len(x) < len(at):
+    if not panels:
         return _collect(walsh_hadamard(x), at, scale)
     _blocks(x.reshape(-1), size, size, 1.0, work=x.size // _AT_A_TIME)
     return _collect_last(x, panels, at, scale)
+
+
+def sampled_hadamard(
+    x: NDArray[Any], signs: NDArray[np.int8] | None, n: int, at: NDArray[np.int32], scale: float,
+    room: Callable[[], NDArray[Any]],
+) -> NDArray[Any]:  # fmt: skip
+    x, real = np.ascontiguousarray(x), x.dtype.type
+    flips = _NO_SIGNS if signs is None else signs
+    lines = (len(x) if signs is None else len(at)) * x.shape[1]
+    work = lines * n // _AT_A_TIME
+    if n * x.itemsize <= _SHORT and threads(work) == 1 and lines == len(at) * x.shape[1]:
+        y = np.empty((len(at), x.shape[1], at.shape[-1]), x.dtype)
+        _sampled_alone(x, flips, n, at, y, real(n**-0.5), real(scale))
+        return y
+    padded = room()
+    (size, *_), *panels = _passes(n, x.itemsize)
+    _blocks_of_padded(x, flips, padded, min(n, size), real(1.0 if panels else n**-0.5), work=work)
+    return _collect_last(padded, panels, at, scale)
 
 
 def spread_hadamard_collect(
@@ -403,13 +471,13 @@ def _collect_last(
     x: NDArray[Any], panels: list[tuple[int, int, int]], at: NDArray[np.int32], scale: float
 ) -> NDArray[Any]:
     """Do the other passes of a transform of x, and return scale times the entries at places `at`."""
-    if not panels:
+    work, shared = x.size // _AT_A_TIME, len(x) < len(at)  # what operators share is transformed once, and then sampled
+    for number, place in enumerate(panels if shared else panels[:-1], 1):
+        _panels(x.reshape(-1), *place, x.shape[-1] ** -0.5 if number == len(panels) else 1.0, work=work)
+    if shared or not panels:
         return _collect(x, at, scale)
-    *others, (_, h, width) = panels
-    for place in others:
-        _panels(x.reshape(-1), *place, 1.0, work=x.size // _AT_A_TIME)
+    _, h, width = panels[-1]
     y, real = np.empty((len(at), *x.shape[1:-1], at.shape[-1]), x.dtype), x.dtype.type
-    work = x.size // _AT_A_TIME
     _collect_panels(x, at, y, h, width, real(x.shape[-1] ** -0.5), real(scale), work=work)
     return y
 

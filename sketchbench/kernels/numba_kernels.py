@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sketchbench.kernels import PRIME, WIDE, Entries, index_type
 from sketchbench.kernels.numba_hadamard import (
     hadamard_collect,
+    sampled_hadamard,
     spread_hadamard,
     spread_hadamard_collect,
     walsh_hadamard,
@@ -30,12 +31,12 @@ from sketchbench.kernels.numpy_kernels import (
     smallest,
     to_numpy,
 )
-from sketchbench.kernels.threaded import Threaded
+from sketchbench.kernels.threaded import Threaded, threads
 from sketchbench.kernels.wide import distinct_wide
 
 __all__ = ["asarray", "cosine", "cosine_transpose", "empty", "prepare", "to_numpy"]
 __all__ += ["add_to_scaled", "inner", "largest", "move_shared", "scale_and_add"]
-__all__ += ["hadamard_collect", "spread_hadamard", "spread_hadamard_collect", "walsh_hadamard"]
+__all__ += ["hadamard_collect", "sampled_hadamard", "spread_hadamard", "spread_hadamard_collect", "walsh_hadamard"]
 NAME = "numba"
 xp = np
 
@@ -452,24 +453,70 @@ def _add_to_cells(rows: NDArray[np.int32], flips: NDArray[np.int8], x: NDArray[A
 
 
 @njit(cache=True)
+def _fill_cells(
+    buckets: NDArray[np.int32], signs: NDArray[np.int8], columns: slice, x: NDArray[Any], cells: NDArray[Any]
+) -> None:
+    """Multiply these columns of a matrix, s nonzeros each, by entries of a vector."""
+    cells[:] = 0
+    for r in range(buckets.shape[0]):
+        _add_to_cells(buckets[r, columns], signs[r, columns], x[columns], cells)
+
+
+@njit(cache=True)
+def _take_from_cells(rows: NDArray[np.int32], flips: NDArray[np.int8], cells: NDArray[Any], x: NDArray[Any]) -> None:
+    zero = x.dtype.type(0)
+    for j in range(rows.shape[0]):
+        x[j] = zero + flips[j] * cells[uintp(rows[j])]  # the sum makes 0.0 of -0.0
+
+
+@njit(cache=True)
 def _add_from_cells(rows: NDArray[np.int32], flips: NDArray[np.int8], cells: NDArray[Any], x: NDArray[Any]) -> None:
     for j in range(rows.shape[0]):
         x[j] += flips[j] * cells[uintp(rows[j])]
 
 
+@njit(cache=True)
+def _read_cells(
+    buckets: NDArray[np.int32], signs: NDArray[np.int8], columns: slice, cells: NDArray[Any], x: NDArray[Any]
+) -> None:
+    """Write the product of these columns, transposed, and the cells to the entries of a vector."""
+    _take_from_cells(buckets[0, columns], signs[0, columns], cells, x[columns])
+    for r in range(1, buckets.shape[0]):
+        _add_from_cells(buckets[r, columns], signs[r, columns], cells, x[columns])
+
+
+@njit(cache=True)
+def _add_all(x: NDArray[Any], y: NDArray[Any]) -> None:
+    for k in range(y.shape[0]):
+        y[k] += x[k]
+
+
 @Threaded
-def _scatter(buckets: NDArray[np.int32], signs: NDArray[np.int8], x: NDArray[Any], y: NDArray[Any]) -> None:
-    """y has shape (T, N, parts, b): each part sums its share of the columns."""
+def _scatter(buckets: NDArray[np.int32], signs: NDArray[np.int8], parts: int, x: NDArray[Any], y: NDArray[Any]) -> None:
+    """A thread takes a vector. Each of the parts sums its share of the columns, and the sums are added in order."""
+    operators, vectors, b = y.shape
+    d = buckets.shape[2]
+    share = -(-d // parts)
+    for index in prange(operators * vectors):
+        t, n = index // vectors, index % vectors
+        entries, cells = x[t % x.shape[0], n], y[t, n]
+        _fill_cells(buckets[t], signs[t], slice(0, share), entries, cells)
+        more = np.empty(b if parts > 1 else 0, y.dtype)
+        for part in range(1, parts):
+            _fill_cells(buckets[t], signs[t], slice(part * share, min(d, (part + 1) * share)), entries, more)
+            _add_all(more, cells)
+
+
+@Threaded
+def _scatter_parts(buckets: NDArray[np.int32], signs: NDArray[np.int8], x: NDArray[Any], y: NDArray[Any]) -> None:
+    """The sums of `_scatter` before they are added, y (T, N, parts, b); a thread takes a part."""
     operators, vectors, parts, _ = y.shape
-    s, d = buckets.shape[1:]
+    d = buckets.shape[2]
     share = -(-d // parts)
     for index in prange(operators * vectors * parts):
         t, n, part = index // (vectors * parts), index // parts % vectors, index % parts
         columns = slice(part * share, min(d, (part + 1) * share))
-        cells, entries = y[t, n, part], x[t % x.shape[0], n, columns]
-        cells[:] = 0
-        for r in range(s):
-            _add_to_cells(buckets[t, r, columns], signs[t, r, columns], entries, cells)
+        _fill_cells(buckets[t], signs[t], columns, x[t % x.shape[0], n], y[t, n, part])
 
 
 @Threaded
@@ -478,31 +525,34 @@ def _sum_parts(parts: NDArray[Any], y: NDArray[Any]) -> None:
     chunks = -(-b // _COLUMNS)
     for index in prange(rows * chunks):
         m, start = index // chunks, index % chunks * _COLUMNS
-        for k in range(start, min(b, start + _COLUMNS)):
-            y[m, k] = parts[m, 0, k]
+        cells = y[m, start : start + _COLUMNS]
+        cells[:] = parts[m, 0, start : start + _COLUMNS]
         for part in range(1, parts.shape[1]):
-            for k in range(start, min(b, start + _COLUMNS)):
-                y[m, k] += parts[m, part, k]
+            _add_all(parts[m, part, start : start + _COLUMNS], cells)
 
 
 def _parts(matrix: SparseMatrix, lines: int) -> int:
     """The number of partial sums of a scatter of `lines` vectors; from sizes only, as threads must not change sums."""
     _, s, d = matrix.buckets.shape
+    if d < 2 * _COLUMNS:
+        return 1
     return max(1, min(_PARTS // max(lines, 1), s * d // (4 * matrix.b), d // _COLUMNS))
 
 
 def scatter(matrix: SparseMatrix, x: NDArray[Any], out: NDArray[Any] | None = None) -> NDArray[Any]:
     operators, s, d = matrix.buckets.shape
-    shape = (operators, x.shape[1], matrix.b)
-    y = np.empty(shape, dtype=x.dtype) if out is None else out
     lines = operators * x.shape[1]
+    y = np.empty((operators, x.shape[1], matrix.b), dtype=x.dtype) if out is None else out
+    x = np.ascontiguousarray(x)
     parts = _parts(matrix, lines)
-    sums = y[:, :, None] if parts == 1 else np.empty((*shape[:2], parts, matrix.b), dtype=x.dtype)
     work = (lines * parts - 1) * s * d // parts
-    _scatter(matrix.buckets, matrix.signs, np.ascontiguousarray(x), sums, work=work)
-    if parts > 1:
-        work = (y.size - min(matrix.b, _COLUMNS)) * parts
-        _sum_parts(sums.reshape(lines, parts, matrix.b), y.reshape(lines, matrix.b), work=work)
+    if parts == 1 or threads(work) == 1:
+        _scatter(matrix.buckets, matrix.signs, parts, x, y, work=work if parts == 1 else 0)
+        return y
+    sums = np.empty((operators, x.shape[1], parts, matrix.b), dtype=x.dtype)
+    _scatter_parts(matrix.buckets, matrix.signs, x, sums, work=work)
+    work = (y.size - min(matrix.b, _COLUMNS)) * parts
+    _sum_parts(sums.reshape(lines, parts, matrix.b), y.reshape(lines, matrix.b), work=work)
     return y
 
 
@@ -511,12 +561,8 @@ def _gather(buckets: NDArray[np.int32], signs: NDArray[np.int8], y: NDArray[Any]
     operators, vectors, d = x.shape
     chunks = -(-d // _COLUMNS)
     for index in prange(operators * vectors * chunks):
-        t, n, start = index // (vectors * chunks), index // chunks % vectors, index % chunks
-        columns = slice(start * _COLUMNS, min(d, (start + 1) * _COLUMNS))
-        cells, entries = y[t % y.shape[0], n], x[t, n, columns]
-        entries[:] = 0
-        for r in range(buckets.shape[1]):
-            _add_from_cells(buckets[t, r, columns], signs[t, r, columns], cells, entries)
+        t, n, start = index // (vectors * chunks), index // chunks % vectors, index % chunks * _COLUMNS
+        _read_cells(buckets[t], signs[t], slice(start, min(d, start + _COLUMNS)), y[t % y.shape[0], n], x[t, n])
 
 
 def gather(matrix: SparseMatrix, y: NDArray[Any]) -> NDArray[Any]:
@@ -528,16 +574,12 @@ def gather(matrix: SparseMatrix, y: NDArray[Any]) -> NDArray[Any]:
 
 @Threaded
 def _project(buckets: NDArray[np.int32], signs: NDArray[np.int8], b: int, x: NDArray[Any], out: NDArray[Any]) -> None:
-    operators, vectors, _ = out.shape
-    s = buckets.shape[1]
+    operators, vectors, d = out.shape
     for index in prange(operators * vectors):
         t, n = index // vectors, index % vectors
-        cells, entries, back = np.zeros(b, x.dtype), x[t % x.shape[0], n], out[t, n]
-        for r in range(s):
-            _add_to_cells(buckets[t, r], signs[t, r], entries, cells)
-        back[:] = 0
-        for r in range(s):
-            _add_from_cells(buckets[t, r], signs[t, r], cells, back)
+        cells, columns = np.empty(b, x.dtype), slice(0, d)
+        _fill_cells(buckets[t], signs[t], columns, x[t % x.shape[0], n], cells)
+        _read_cells(buckets[t], signs[t], columns, cells, out[t, n])
 
 
 def project(matrix: SparseMatrix, x: NDArray[Any]) -> NDArray[Any]:

@@ -247,6 +247,21 @@ def hadamard_collect(x: NDArray[Any], at: NDArray[np.int32], scale: float) -> ND
     return collect(walsh_hadamard(x), at) * x.dtype.type(scale)
 
 
+def sampled_hadamard(
+    x: NDArray[Any],
+    signs: NDArray[np.int8] | None,
+    n: int,
+    at: NDArray[np.int32],
+    scale: float,
+    room: Callable[[], NDArray[Any]],
+) -> NDArray[Any]:
+    padded, d = room(), x.shape[-1]
+    padded[..., :d], padded[..., d:] = x, 0
+    if signs is not None:
+        padded[..., :d] *= signs
+    return hadamard_collect(padded, at, scale)
+
+
 def spread_hadamard_collect(
     terms: Sequence[tuple[NDArray[np.int32], NDArray[Any]]], room: NDArray[Any], at: NDArray[np.int32], scale: float
 ) -> NDArray[Any]:

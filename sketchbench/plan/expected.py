@@ -10,7 +10,7 @@ from sketchbench.base.parameters import choose
 from sketchbench.base.project import CONF
 from sketchbench.measure.column import Column
 from sketchbench.report.claim.check import Notice
-from sketchbench.report.claim.criteria import Verdict
+from sketchbench.report.claim.verdict import Verdict
 from sketchbench.run.config.chapters import claims, named
 from sketchbench.run.config.commands import read_once
 from sketchbench.run.config.composition import EXPECTED, METHODS, load_method

@@ -1,5 +1,6 @@
 """Operators that sample coordinates of a vector, after random signs and, optionally, an orthogonal transform."""
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -74,8 +75,7 @@ class Sampled(Sketch):
         return self._changed(operators=len(rows), _stack=len(rows), _rows=rows, _signs=signs)
 
     def _sketch(self, x: Array) -> Array:
-        vectors = x.shape[0] if self._signs is None else self._stack
-        padded = self._empty("down", vectors, x.shape[1], x.dtype)
+        padded = self._room(x)
         padded[..., self.d :] = 0
         if self._signs is None:
             padded[..., : self.d] = x
@@ -109,6 +109,11 @@ class Sampled(Sketch):
         full = self.kernels.spread(self._rows, y * y.dtype.type(self._scale), room)
         return self._transpose(full) if self._transpose else full
 
+    def _room(self, x: Array) -> Array:
+        """Memory for padded vectors: of each operator where it has signs, else of the vectors x (T or 1, N, d)."""
+        vectors = x.shape[0] if self._signs is None else self._stack
+        return self._empty("down", vectors, x.shape[1], x.dtype)
+
     def _empty(self, name: str, operators: int, vectors: int, dtype: Any) -> Array:
         """An uninitialised array (operators, vectors, n): new, or the workspace's array of this name."""
         shape = (operators, vectors, self._n)
@@ -125,8 +130,9 @@ class Sampled(Sketch):
 class SampledHadamard(Sampled):
     """`Sampled` with the Walsh-Hadamard transform H, which neither reads padding nor writes unsampled rows."""
 
-    def _sample(self, padded: Array) -> Array:
-        return self.kernels.hadamard_collect(padded, self._rows, self._scale)
+    def _sketch(self, x: Array) -> Array:
+        room = functools.partial(self._room, x)
+        return self.kernels.sampled_hadamard(x, self._signs, self._n, self._rows, self._scale, room)
 
     def _sample_sparse(self, terms: list[tuple[Array, Array]], room: Array) -> Array:
         return self.kernels.spread_hadamard_collect(terms, room, self._rows, self._scale)
@@ -152,8 +158,8 @@ class ShuffledSamples(SampledHadamard):
         order, places = (join([vars(one)[name] for one in every]) for name in ("_order", "_places"))
         return super()._join(others)._changed(_order=order, _places=places)
 
-    def _sample(self, padded: Array) -> Array:
-        return self.kernels.collect(super()._sample(padded), self._order)
+    def _sketch(self, x: Array) -> Array:
+        return self.kernels.collect(super()._sketch(x), self._order)
 
     def _sample_sparse(self, terms: list[tuple[Array, Array]], room: Array) -> Array:
         return self.kernels.collect(super()._sample_sparse(terms, room), self._order)

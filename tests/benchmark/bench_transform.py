@@ -1,4 +1,4 @@
-"""The Walsh-Hadamard transform beside the cosine transform of SciPy and, on one thread, beside C."""
+"""The Walsh-Hadamard transform beside SciPy's cosine transform and C, and an SRHT beside what NumPy makes of C."""
 
 import ctypes
 import os
@@ -14,7 +14,9 @@ import numpy as np
 import pytest
 from peers import SIZES, scipy
 
+from sketchbench.base import seeds
 from sketchbench.kernels import Kernels
+from sketchbench.sketch import SubsampledHadamard
 
 SHAPES = [(1, d) for d in SIZES] + [(1000, 2**10)]
 POWERS = [10, 12, 14, 16, 17, 18, 20, 22, 27]  # of two, in bits: sizes of what is compared with C
@@ -103,6 +105,36 @@ def same_in_c(kernels: Kernels, transform: Transform, dtype: str, power: int) ->
     theirs = x.copy()
     transform(theirs)()
     np.testing.assert_array_equal(kernels.walsh_hadamard(x), theirs * x.dtype.type(2.0 ** (-power / 2)))
+
+
+@pytest.mark.parametrize("whose", ["ours", "gcc"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("power", [10, 14, 17, 20, 22])
+def test_srht(
+    request: pytest.FixtureRequest, timed: Any, kernels: Kernels, threads: Callable[[int], None], power: int,
+    dtype: str, whose: str,
+) -> None:  # fmt: skip
+    """b = d/16, on one thread, beside what two lines of NumPy make of the transform in C: signs before, rows after."""
+    if kernels.NAME != "numba":
+        pytest.skip("compares Numba's kernels with C")
+    threads(1)
+    d, b = 2**power, 2**power // 16
+    sketch = SubsampledHadamard(d, b).draw(seeds.key(0), kernels=kernels)
+    x = np.random.default_rng(0).standard_normal(d).astype(dtype)
+    about = {"group": "srht", "b": b, "threads": 1}
+    if whose == "ours":
+        timed(lambda: sketch.sketch(x, check_finite=False), x, name="sketch", **about)
+        return
+    z = kernels.empty((1, d), dtype)
+    signs = np.random.default_rng(1).choice([-(d**-0.5), d**-0.5], d).astype(dtype)
+    at, transform = np.arange(0, d, 16), request.getfixturevalue("in_c")(dtype)(z)
+
+    def run() -> Any:
+        np.multiply(signs, x, out=z[0])
+        transform()
+        return z[0, at]
+
+    timed(run, x, name="gcc.walsh_hadamard", ours="sketch", **about)
 
 
 # A copy, the least that a pass over memory costs: its `copies` differ from 1 by the noise

@@ -14,9 +14,10 @@ from scipy import stats
 from sketchbench.measure.audit import epsilon_lower_bound
 from sketchbench.measure.column import COLUMNS
 from sketchbench.report.claim.claims import Check
-from sketchbench.report.claim.criteria import CRITERIA, Comparison, CriterionSettings
+from sketchbench.report.claim.criteria import CRITERIA, Comparison
 from sketchbench.report.claim.judging import CheckedRows, decide
 from sketchbench.report.claim.judging import compare as compare_checks
+from sketchbench.report.claim.verdict import CriterionSettings
 
 ERROR = 1e-6
 

@@ -13,9 +13,9 @@ from published import reports as published
 from sketchbench.report.claim import page
 from sketchbench.report.claim.claims import Check, Claim
 from sketchbench.report.claim.control import NegativeControl
-from sketchbench.report.claim.criteria import CriterionSettings
 from sketchbench.report.claim.erratum import Counterexample, Erratum, Touch
 from sketchbench.report.claim.error_rate import ErrorRate
+from sketchbench.report.claim.verdict import CriterionSettings
 
 LEVELS = ErrorRate(1e-3, 0.9, frozenset({"few"})).levels([{"few": 9, "one": 4000}, {"few": 10}])
 FACTS = {"scale": "quick", "seed": 0, "kernels": "numba", "skipped": [["one", "srht", "b > d"]]}

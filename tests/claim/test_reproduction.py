@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sketchbench.report.claim import reproduction
-from sketchbench.report.claim.criteria import CRITERIA, Verdict
+from sketchbench.report.claim.criteria import CRITERIA
 from sketchbench.report.claim.reproduction import compare, last_line
+from sketchbench.report.claim.verdict import Verdict
 
 ROW = {"claim": "X1", "method": "a", "label": "A", "verdict": "holds", "predicted": "fails", "criterion": "upper_bound"}
 ROW |= {"statistic": 1.0, "low": 0.5, "high": 1.5, "bound": 2.0, "slack": 0.25, "trials": 100, "case": "d=8"}

@@ -14,12 +14,13 @@ from sketchbench.report import seal
 from sketchbench.report.claim import gate, page
 from sketchbench.report.claim.check import broken
 from sketchbench.report.claim.claims import Claim, ClaimError, read_claims
-from sketchbench.report.claim.criteria import Comparison, Verdict
+from sketchbench.report.claim.criteria import Comparison
 from sketchbench.report.claim.error_rate import ErrorRate
 from sketchbench.report.claim.evaluate import evaluate
 from sketchbench.report.claim.judging import Judgement
 from sketchbench.report.claim.rerun import chance_of_another
 from sketchbench.report.claim.state import commits_behind, describe_states, with_code
+from sketchbench.report.claim.verdict import Verdict
 from sketchbench.report.codes import code_of
 from sketchbench.report.inputs import CODE
 from sketchbench.report.table import origin

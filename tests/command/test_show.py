@@ -1,10 +1,13 @@
 """`sketchbench show`: a claim's evidence in the terminal."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from sketchbench.base.project import PROJECT
 from sketchbench.command.main import main
 from sketchbench.command.show import draw_interval
 from sketchbench.report import seal
@@ -151,3 +154,10 @@ def test_a_name_in_another_case(name: str) -> None:
     with pytest.raises(SystemExit) as stop:
         main(["show", name])
     assert stop.value.code == f"sketchbench: error: claim={name} is unknown; did you mean S2?"
+
+
+def test_show_computes_nothing() -> None:
+    """It reads verdicts, and imports nothing that decides them, which would take longer than the rest."""
+    code = "import sys; from sketchbench.command.main import main; main(['show', 'S2']); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True)
+    assert not set(done.stdout.splitlines()[-1].split()) & {"scipy", "hydra", "torch", "numba", "matplotlib"}

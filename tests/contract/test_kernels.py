@@ -566,6 +566,34 @@ def test_hadamard_of_sparse_and_of_some(
 
 
 @DTYPES
+@pytest.mark.parametrize("short", [True, False], ids=["in one call", "in passes"])
+@pytest.mark.parametrize(("d", "n"), [(1, 1), (5, 8), (1000, 1024), (2**12 + 1, 2**13), (2**14, 2**14)])
+@pytest.mark.parametrize(("T", "N", "vectors"), [(1, 1, "one"), (3, 2, "each"), (3, 2, "shared"), (3, 2, "unsigned")])
+def test_sampled_hadamard(
+    monkeypatch: pytest.MonkeyPatch, kernels: Kernels, reference: Kernels, dtype: Any, d: int, n: int, T: int, N: int,
+    vectors: str, short: bool,
+) -> None:  # fmt: skip
+    """The same bits as padding, signs, transform and samples one after the other; the input stays."""
+    shorten(monkeypatch)
+    if not short:
+        monkeypatch.setattr(numba_hadamard, "_SHORT", 0)
+    rng, lines = np.random.default_rng(d), 1 if vectors in ("shared", "unsigned") else T
+    signs = None if vectors == "unsigned" else rng.choice(np.array([-1, 1], np.int8), (T, 1, d))
+    x, at = rng.standard_normal((lines, N, d)).astype(dtype), np.sort(rng.integers(0, n, (T, 1, 7), dtype=np.int32))
+    padded = np.zeros((lines if signs is None else T, N, n), dtype)
+    padded[..., :d] = x if signs is None else x * signs
+    wanted = kernels.hadamard_collect(kernels.asarray(padded.copy()), kernels.asarray(at), 0.3)
+    given, moved = kernels.asarray(x), None if signs is None else kernels.asarray(signs)
+    room = functools.partial(kernels.xp.full, padded.shape, 7, dtype=dtype)
+    found = kernels.to_numpy(kernels.sampled_hadamard(given, moved, n, kernels.asarray(at), 0.3, room))
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found, kernels.to_numpy(wanted))
+    np.testing.assert_array_equal(kernels.to_numpy(given), x)
+    expected = reference.collect(reference.walsh_hadamard(padded), at) * dtype(0.3)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=50 * ROUNDING[dtype])
+
+
+@DTYPES
 @pytest.mark.parametrize(("T", "N", "terms"), [(1, 1, 1), (1, 1, 2), (2, 3, 2)])
 def test_hadamard_of_few_entries(
     monkeypatch: pytest.MonkeyPatch, kernels: Kernels, reference: Kernels, dtype: Any, T: int, N: int, terms: int

@@ -58,6 +58,7 @@ def long_vector(kernels: Kernels) -> list[np.ndarray]:
         *(down, kernels.gather(matrix, down), spread, kernels.collect(spread, at), words),
         kernels.spread_hadamard(*sparse, 1.7, np.empty_like(spread)),
         kernels.spread_hadamard_collect([sparse], np.empty_like(spread), at, 1.7),
+        kernels.sampled_hadamard(u[None], None, 2**18, at, 0.3, lambda: np.empty_like(spread)),
         kernels.inner(u, v),
         kernels.largest(u, 3000),
         kernels.scale_and_add(u.copy(), scale, terms),

@@ -11,8 +11,8 @@ from levels import QUICK
 from sketchbench import kernels
 from sketchbench.measure.column import Column
 from sketchbench.report.claim.claims import Claim
-from sketchbench.report.claim.criteria import Verdict
 from sketchbench.report.claim.judging import Judgement, Measured, compare, decide, selections
+from sketchbench.report.claim.verdict import Verdict
 from sketchbench.sketch.family import Family
 
 METHOD = "mutant"

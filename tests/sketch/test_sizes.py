@@ -96,6 +96,7 @@ def test_numbers_of_64_bits_in_every_kernel(kernels: Kernels, monkeypatch: pytes
             kernels.spread(places, on(values), on(v.copy()), keep=True),
             kernels.spread_hadamard(places, on(values), 2.0, on(v.copy())),
             kernels.hadamard_collect(on(v.copy()), places, 2.0),
+            kernels.sampled_hadamard(on(v), None, n, places, 2.0, lambda: on(v.copy())),
             kernels.spread_hadamard_collect([(places, on(values))], on(v.copy()), places, 2.0),
         ]
 

@@ -9,8 +9,8 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from sketchbench.base.parameters import choose
 from sketchbench.measure.column import COLUMNS, CONTROLS
 from sketchbench.report.claim.control import KINDS, NegativeControl, read_controls
-from sketchbench.report.claim.criteria import CONFIRMED, CRITERIA, CriterionSettings, Verdict
 from sketchbench.report.claim.formula import check_formula
+from sketchbench.report.claim.verdict import CONFIRMED, NEEDS, CriterionSettings, Verdict
 from sketchbench.run.config import schema
 from sketchbench.run.config.chapters import entries_of
 
@@ -226,7 +226,7 @@ def _prediction(content: dict[str, Any]) -> dict[str, Any]:
 
 def _check(content: dict[str, Any], studies: list[str]) -> Check:
     """The check of a part of a file, whose claim has these studies; ValueError as above."""
-    choose("criterion", content["criterion"], CRITERIA)
+    choose("criterion", content["criterion"], NEEDS)
     for column in content["where"]:
         choose("column", column, COLUMNS)
     settings = CriterionSettings(**{name: content[name] for name in ("margin", "over") if name in content})

@@ -7,8 +7,8 @@ import pandas as pd
 
 from sketchbench.measure.column import Column
 from sketchbench.report.claim.claims import Check, Claim
-from sketchbench.report.claim.criteria import NEEDS
 from sketchbench.report.claim.judging import Measured
+from sketchbench.report.claim.verdict import NEEDS
 
 REFUSED = "refused"  # the status of a row whose method can't do what the row asks, such as a size
 

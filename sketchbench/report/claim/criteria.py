@@ -11,17 +11,17 @@ returns a comparison for each row that it applies to (`growth`: for each curve).
 import functools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from sketchbench.base.parameters import Checked, Positive
 from sketchbench.measure.audit import epsilon_lower_bound
 from sketchbench.measure.column import AXES, Column
 from sketchbench.measure.interval import Slope, log_slope, mean_interval, proportion_interval
 from sketchbench.measure.rerun import chance_of_change
 from sketchbench.measure.summary import ROUNDING
+from sketchbench.report.claim.verdict import NEEDS, CriterionSettings, Verdict
 
 # Hall's correction is of the first order in skewness/√trials. Above this value, simulations of heavy tails miss the
 # nominal error rate, so that means are not judged.
@@ -35,30 +35,9 @@ LINEAR = (Column.D, Column.CHANNEL_NOISE)
 # The columns that may distinguish the curves whose growth is measured.
 CURVES = (Column.D, Column.S, Column.SEED, Column.B)
 
-# The columns without which a row gives a criterion no comparison.
-NEEDS: dict[str, tuple[Column, ...]] = {
-    "equality": (Column.EXACT,),
-    **dict.fromkeys(("upper_bound", "probability"), (Column.BOUND,)),
-    "always": (Column.BOUND, Column.COUNT),
-    "growth": (Column.MEAN,),
-    "computed": (Column.BOUND, Column.VALUE),
-    "audit": (Column.BOUND, Column.HITS),
-}
 
 TableRow = Mapping[Any, Any]  # from column names to values
 Estimate = tuple[float, float, float]  # a statistic, and the ends of its interval
-Verdict = Literal[
-    "holds",
-    "holds, not sharp",
-    "not refuted",
-    "fails",
-    "inconclusive",
-    "vacuous",
-    "does not transfer",
-    "void",
-    "not run",
-]
-CONFIRMED: tuple[Verdict, ...] = ("holds", "holds, not sharp", "not refuted")  # the measurements agree with the claim
 
 
 @dataclass(frozen=True)
@@ -83,20 +62,6 @@ class Comparison:
     trials: int  # independent trials behind the statistic; 0 for a computed number
     tightness: float = float("nan")
     flips: float = float("nan")  # the chance that new trials decide otherwise, at the measured probability
-
-
-@dataclass(frozen=True)
-class CriterionSettings(Checked):
-    """The settings of a criterion that a claim may choose; see conf/claim.
-
-    Attributes:
-        margin: the coarsest result that confirms the claim. For `equality`, the largest half-width of the interval,
-            relative to max(1, |exact|); for `audit`, the largest relative distance below the bound.
-        over: the column along which `growth` is measured.
-    """
-
-    margin: Positive = 0.25
-    over: str = Column.D
 
 
 Criterion = Callable[[pd.DataFrame, float, CriterionSettings], list[Comparison]]
@@ -239,9 +204,6 @@ def audit(row: TableRow, error: float, settings: CriterionSettings) -> Compariso
 CRITERIA: dict[str, Criterion] = {
     criterion.__name__: criterion for criterion in (equality, upper_bound, probability, always, growth, computed, audit)
 }
-
-# The criteria that hold a number against a bound. The two ends of an audit's interval are two probabilities.
-ONE_SIDED = {"upper_bound", "probability", "always", "growth"}
 
 
 def _curves(rows: pd.DataFrame, over: str) -> Iterator[tuple[str, pd.DataFrame]]:

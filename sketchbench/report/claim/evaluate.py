@@ -11,11 +11,11 @@ from sketchbench.measure.column import TRIALS_THERE, Column
 from sketchbench.report.claim import conditions, judging
 from sketchbench.report.claim.claims import NOTHING, Claim, ClaimError
 from sketchbench.report.claim.control import KINDS, NegativeControl
-from sketchbench.report.claim.criteria import Verdict
 from sketchbench.report.claim.error_rate import ErrorLevels, ErrorRate
 from sketchbench.report.claim.gate import ROLE, apply_gate
 from sketchbench.report.claim.judging import CheckedRows, Judgement, Measured, compare, decide
 from sketchbench.report.claim.rerun import chance_of_another
+from sketchbench.report.claim.verdict import Verdict
 
 
 def evaluate(

@@ -9,7 +9,8 @@ import pandas as pd
 from sketchbench.measure.column import Column
 from sketchbench.report.claim.claims import Check, Claim, ClaimError
 from sketchbench.report.claim.control import NegativeControl, with_references
-from sketchbench.report.claim.criteria import CRITERIA, ONE_SIDED, Comparison, Verdict
+from sketchbench.report.claim.criteria import CRITERIA, Comparison
+from sketchbench.report.claim.verdict import ONE_SIDED, Verdict
 
 SEVERITY: tuple[Verdict, ...] = ("holds", "inconclusive", "fails")
 

@@ -9,10 +9,10 @@ from sketchbench.measure.column import Column
 from sketchbench.report.claim import gate
 from sketchbench.report.claim.claims import ANY, NOTHING, Claim
 from sketchbench.report.claim.control import IMPOSSIBLE
-from sketchbench.report.claim.criteria import CONFIRMED
 from sketchbench.report.claim.erratum import Erratum
 from sketchbench.report.claim.error_rate import FILE, ErrorLevels
 from sketchbench.report.claim.state import describe_states, summary
+from sketchbench.report.claim.verdict import CONFIRMED
 
 TITLE = "Claims and verdicts"
 MARKS = {"holds": "✓", "holds, not sharp": "≤", "not refuted": "◇", "fails": "✗", "inconclusive": "~"}

@@ -15,7 +15,7 @@ from sketchbench.measure.column import Column
 from sketchbench.measure.summary import ROUNDING
 from sketchbench.report.claim import gate, page
 from sketchbench.report.claim.claims import ANY
-from sketchbench.report.claim.criteria import CONFIRMED
+from sketchbench.report.claim.verdict import CONFIRMED
 
 Word = Literal["reproduced", "weaker", "stronger", "differs", "not run"]
 WORDS: tuple[Word, ...] = get_args(Word)

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from sketchbench.report.claim.criteria import Verdict
 from sketchbench.report.claim.judging import Judgement, decide
+from sketchbench.report.claim.verdict import Verdict
 
 
 def chance_of_another(

@@ -40,11 +40,12 @@ NOTES = {"sparse_embedding": ", $s=4$"}
 SIZES: style.Line = {"linewidth": 1, "markersize": 3.5}
 LOOKS = [(style.COLOURS[i], marker) for i, marker in zip((0, 2, 9, 7), "osD^", strict=True)]
 LIBRARIES = {
-    "scipy": [(style.COLOURS[1], "v"), (style.COLOURS[8], "<")],
+    "scipy": [(style.COLOURS[1], "v"), (style.COLOURS[8], "<"), (style.COLOURS[8], ">")],
     "torch": [(style.COLOURS[3], "P"), (style.COLOURS[6], "X")],
     "numpy": [(style.COLOURS[4], "p"), (style.COLOURS[5], "h")],
     "sklearn": [(style.COLOURS[0], "d")],
     "gcc": [(style.COLOURS[7], "*")],
+    "numba": [(style.COLOURS[6], "<")],
     "srrcomp": [(style.COLOURS[9], "h")],
 }
 

@@ -122,7 +122,6 @@ def _suggestion(error: jsonschema.ValidationError) -> str:
 
 @functools.cache
 def _validator(schema: str) -> jsonschema.Draft202012Validator:
+    """The validator of a schema of the project; that each is a schema is tested, not checked again at every start."""
     path = HOME / "workflow" / "schemas" / f"{schema}.schema.yaml"
-    content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    jsonschema.Draft202012Validator.check_schema(content)
-    return jsonschema.Draft202012Validator(content)
+    return jsonschema.Draft202012Validator(yaml.load(path.read_text(encoding="utf-8"), YAML))

@@ -100,7 +100,7 @@ def test_transforms(monkeypatch: pytest.MonkeyPatch, kernels: Kernels, kind: typ
         return call
 
     inside: list[str] = []
-    fused = ("spread_hadamard", "hadamard_collect", "spread_hadamard_collect")
+    fused = ("spread_hadamard", "hadamard_collect", "sampled_hadamard", "spread_hadamard_collect")
     for name in ("walsh_hadamard", *fused, "cosine", "cosine_transpose"):
         monkeypatch.setattr(kernels, name, counted(name))
     x = kernels.asarray(draw_sparse(100, 10, signals, 1, noise=0.1))

@@ -27,7 +27,8 @@ from sketchbench.learning.dataset import digits
 from sketchbench.learning.model.networks import mlp
 from sketchbench.measure.image import likeness
 from sketchbench.measure.row import Row
-from sketchbench.report.claim.criteria import CRITERIA, CriterionSettings
+from sketchbench.report.claim.criteria import CRITERIA
+from sketchbench.report.claim.verdict import CriterionSettings
 from sketchbench.task.compressors import frontier_leakage
 from sketchbench.task.compressors.frontier_leakage import FrontierLeakage, LeakageJudging
 
