@@ -14,7 +14,10 @@ from sketchbench.command.group import OneOf
 from sketchbench.command.plan import settings
 
 NEEDED = ("workflow/Snakefile", "workflow/run")
-WORKFLOW, LINKED = ".workflow", ("conf", "workflow", "environment.yml")  # of a user's folder, for a package without a checkout
+WORKFLOW, LINKED = (
+    ".workflow",
+    ("conf", "workflow", "environment.yml"),
+)  # of a user's folder, for a package without a checkout
 
 
 @click.command("results", context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]})
