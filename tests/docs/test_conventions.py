@@ -62,7 +62,7 @@ def test_the_container_has_the_pinned_versions() -> None:
 def test_what_ci_and_the_build_take_is_fixed() -> None:
     """Actions by commit, in the project's workflow and in the one that a page shows; the least permissions; a build
     backend that has a next release to wait for."""
-    shown = text("docs/howto/ci.md")
+    shown = text("docs/howto/gate.md")
     used = re.findall(r"uses: (\S+)(.*)", text(".github/workflows/ci.yml") + shown)
     assert len(used) >= 10
     for action, comment in used:

@@ -172,7 +172,7 @@ def publish(folder: Path, rows: list[dict[str, Any]]) -> None:
 def test_the_front_page_keeps_the_questions_apart(scales: list[ReportedScale]) -> None:
     """Whether the paper is right, what was predicted, and what is as published."""
     text = made(front, scales)["index.md"].text
-    assert text.index("Is the paper right?") < text.index("As predicted, as published")
+    assert text.index("One verdict for each claim") < text.index("As predicted, as published")
     assert "Of 3 verdicts on 2 claims at the scale quick: 1 as predicted, 1 otherwise, 1 not run." in text
     assert "At the scale quick nothing is published to compare with." in text
     assert "alarm" not in text

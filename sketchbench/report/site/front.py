@@ -4,6 +4,7 @@ The page keeps three questions apart. A claim that fails is an error of a paper,
 differs from the published verdict is an error of this project, or of the machine that made the reports.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.report.claim.page import PAPERS_ROLES, counted_predictions
 from sketchbench.report.claim.reproduction import WORDS, Compared, compare
 from sketchbench.report.evidence.outcomes import ReportedScale, read_outcomes
+from sketchbench.report.site import figures
 from sketchbench.report.site.findings import Finding, contradictions, read_findings
 from sketchbench.report.site.page import Asset, Page
 from sketchbench.report.site.verdicts import badge, escape, number, prose
@@ -28,6 +30,9 @@ INTRODUCTION = """\
 Three papers on sketching in federated learning claim how well a sketch preserves its input, how fast training
 converges, and how little an attacker sees. This project measures each claim, with confidence intervals and negative
 controls, and reports whether the claim **holds**, **fails** or remains **inconclusive**."""
+PICTURE = re.compile(
+    r"!\[[^]]*\]\((?:\.\./reports/figures/(?P<figure>[\w-]+)\.png|(?P<file>[\w.-]+))\)"
+)  # of a finding, in docs/findings.md
 WHERE = {"paper": "at the papers' own sizes", "quick": "at the quick scale"}
 COMMANDS = """\
 ```bash
@@ -52,7 +57,7 @@ def pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]
         *_alarm([one for _, found in both for one in found or [] if one.word == "differs"]),
         *_verdicts(outcomes, scales[:1]),
         "If a claim fails, the [errata](errata.md) give a true statement in its place.",
-        *_findings(conf.parent / "docs" / "findings.md", claims, outcomes),
+        *_findings(conf.parent / "docs" / "findings.md", claims, outcomes, scales),
         "## See for yourself",
         COMMANDS,
         _ways("frontier" in reports),
@@ -106,7 +111,9 @@ def _ways(frontier: bool) -> str:
     return f'<ul class="ways">{items}</ul>'
 
 
-def _findings(page: Path, claims: Sequence[Claim], outcomes: pd.DataFrame) -> Iterator[str]:
+def _findings(
+    page: Path, claims: Sequence[Claim], outcomes: pd.DataFrame, scales: Sequence[ReportedScale]
+) -> Iterator[str]:
     """List the findings with claims that were run at the quick scale, each finding with its verdicts at this scale.
 
     A package that was installed from a wheel has no docs/, and so no findings.
@@ -117,17 +124,27 @@ def _findings(page: Path, claims: Sequence[Claim], outcomes: pd.DataFrame) -> It
     yield "## Findings"
     quick = outcomes[(outcomes["scale"] == "quick") & (outcomes["verdict"] != "not run")]
     run = [one for one in findings if quick["claim"].isin([support.claim for support in one.claims]).any()]
-    items = "".join(_finding(finding, quick) for finding in run)
-    yield f"<ol>{items}</ol>" if run else "No claim of the findings has been run at the scale quick."
+    items = "".join(_finding(finding, quick, [scale for scale in scales if scale.name == "quick"]) for finding in run)
+    yield f'<ol class="findings">{items}</ol>' if run else "No claim of the findings has been run at the scale quick."
 
 
-def _finding(finding: Finding, verdicts: pd.DataFrame) -> str:
+def _finding(finding: Finding, verdicts: pd.DataFrame, quick: Sequence[ReportedScale]) -> str:
     """A finding's sentence, its claims, and an alarm if the verdicts contradict the finding."""
-    wrong = contradictions(finding, verdicts)
+    wrong, address = contradictions(finding, verdicts), f"docs/findings.html#{finding.anchor}"
     alarm = f'<p class="alarm">These verdicts do not support it: {escape("; ".join(wrong))}.</p>' if wrong else ""
+    source = _picture(finding, quick)
+    shown = source and f'<a href="{address}" aria-hidden="true" tabindex="-1"><img src="{source}" alt=""></a>'
     claims = "".join(_support(support.claim, verdicts) for support in finding.claims)
-    sentence = f'<a href="docs/findings.html#{finding.anchor}">{prose(finding.sentence)}</a>'
-    return f"<li><strong>{sentence}</strong>{alarm}<ul>{claims}</ul></li>"
+    sentence = f'<a href="{address}">{prose(finding.sentence)}</a>'
+    return f"<li>{shown}<strong>{sentence}</strong>{alarm}<ul>{claims}</ul></li>"
+
+
+def _picture(finding: Finding, quick: Sequence[ReportedScale]) -> str:
+    """The address of the finding's first picture, a file of docs/ or a figure; "" if the figure was not drawn."""
+    picture = PICTURE.search(finding.text)
+    if not picture or (picture["figure"] and not (quick and figures.place(quick[0], picture["figure"]).is_file())):
+        return ""
+    return figures.asset(quick[0], picture["figure"]).path if picture["figure"] else f"docs/{picture['file']}"
 
 
 def _support(claim: str, verdicts: pd.DataFrame) -> str:
