@@ -1,4 +1,4 @@
-"""What pyproject.toml can't say: a wheel has conf/, the schemas and the published reports inside the package (see
+"""What pyproject.toml can't say: a wheel has conf/, the workflow and the published reports inside the package (see
 `project.HOME`), but for the reports' figures and records, which nothing in the package reads."""
 
 import shutil
@@ -7,7 +7,7 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-FOLDERS = ("conf", "workflow/schemas")
+FOLDERS = ("conf", "workflow")
 REPORTS = ("*.csv", "*.md", "seals.jsonl", "tables/*.csv", "tables/seals.jsonl", "tables/origin/seals.jsonl")
 
 
@@ -21,6 +21,7 @@ class WithConfigs(build_py):
         package = Path(self.build_lib, "sketchbench")
         for folder in FOLDERS:
             shutil.copytree(folder, package / folder, dirs_exist_ok=True)
+        shutil.copy("environment.yml", package)  # which the workflow's rules name
         for scale in ("reports", "reports/paper"):
             for file in (file for kind in REPORTS for file in Path(scale).glob(kind)):
                 (package / file).parent.mkdir(parents=True, exist_ok=True)

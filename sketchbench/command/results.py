@@ -9,11 +9,15 @@ from typing import Any
 
 import click
 
-from sketchbench.base.project import checkout
+from sketchbench.base.project import HOME, PROJECT, checkout
 from sketchbench.command.group import OneOf
 from sketchbench.command.plan import settings
 
 NEEDED = ("workflow/Snakefile", "workflow/run")
+WORKFLOW, LINKED = (
+    ".workflow",
+    ("conf", "workflow", "environment.yml"),
+)  # of a user's folder, for a package without a checkout
 
 
 @click.command("results", context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]})
@@ -38,14 +42,28 @@ def command(arguments: Sequence[str], **options: Any) -> None:
     sketchbench results --folder mine --only mine       your own methods, with a few reference methods
     sketchbench results --dry-run                       list the jobs, run none
     """
-    here = Path.cwd()
-    place = here if all((here / name).is_file() for name in NEEDED) else checkout("the workflow")
     if options["folder"]:
         options["folder"] = options["folder"].absolute()
+    here = Path.cwd()
+    place = here if all((here / name).is_file() for name in NEEDED) else _place(options["folder"])
     # `python` in the workflow is this one, also if its environment is not activated
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     command = ["sh", "workflow/run", *_with_settings(list(arguments), options)]
     sys.exit(subprocess.call(command, cwd=place, env={**os.environ, "PATH": path}))
+
+
+def _place(folder: Path | None) -> Path:
+    """The checkout, or, for an installed package, a directory in the user's folder with links to the package's workflow
+    and configs. Raises FileNotFoundError where there is neither."""
+    if HOME == PROJECT or not (folder and folder.is_dir()):
+        return checkout("the workflow without --folder")
+    place = folder / WORKFLOW
+    place.mkdir(exist_ok=True)
+    for name in LINKED:
+        link = place / name
+        link.unlink(missing_ok=True)  # it may lead to a package that was installed before
+        link.symlink_to(HOME / name)
+    return place
 
 
 def _with_settings(arguments: list[str], options: dict[str, Any]) -> list[str]:

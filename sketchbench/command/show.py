@@ -3,7 +3,7 @@
 import math
 import shlex
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from sketchbench.report.claim.claims import ANY, NOTHING, Claim, read_claims
 from sketchbench.report.claim.control import NegativeControl
 from sketchbench.report.claim.state import CODE, commits_behind
 from sketchbench.report.evidence import transfer
+from sketchbench.report.evidence.answer import sentence
 from sketchbench.report.evidence.outcomes import ReportedScale, read_outcomes
 from sketchbench.report.evidence.provenance import dated, last_commit, made_with
 from sketchbench.report.evidence.statistic import WORDS, name_of
@@ -28,7 +29,7 @@ from sketchbench.run.config import commands
 from sketchbench.run.config.chapters import claims
 from sketchbench.run.config.study import names as study_names
 
-SCALES = ("quick", "paper", "smoke")
+SCALES = ("paper", "quick", "smoke")
 WIDTH = 48  # characters of an interval
 Row = Mapping[Any, Any]
 
@@ -42,16 +43,18 @@ def _complete_id(ctx: click.Context, param: click.Parameter, incomplete: str) ->
 @click.argument("claim", shell_complete=_complete_id)
 @click.argument("method", required=False)
 @click.option("--scale", type=OneOf(SCALES), help="One scale only (default: every scale that has reports).")
+@click.option("--all", "whole", is_flag=True, help="Also commits, versions, selections and all commands of a row.")
 @FOLDER
-def command(claim: str, method: str | None, scale: str | None, folder: Path | None) -> None:
+def command(claim: str, method: str | None, scale: str | None, whole: bool, folder: Path | None) -> None:
     """Show a claim and its verdict on each method: statistic, interval, bound, negative control.
 
-    METHOD (srht, fiht, ...) adds the commits of the code and the commands that regenerate the row. --folder shows the
-    verdicts on your own methods and in your own frontiers.
+    With METHOD (srht, fiht, ...) the verdict comes first, in a sentence, and a command that regenerates the row comes
+    with it. --folder shows the verdicts on your own methods and in your own frontiers.
 
     \b
     sketchbench show S2
     sketchbench show S2 srht --scale quick
+    sketchbench show S2 srht --all
     sketchbench show S2 mysketch --folder mine
     """
     known = claims(CONF)
@@ -61,22 +64,42 @@ def command(claim: str, method: str | None, scale: str | None, folder: Path | No
     places += transfer.places(folder) if folder and not scale else []
     rows = {place: _rows(place, statement) for place in places if (place.reports / "claims.csv").is_file()}
     if not rows:
-        again = f"sketchbench results --scale {places[0].name}{commands.own(folder)}"
-        raise FileNotFoundError(f"{places[0].reports / 'claims.csv'} does not exist; run {again} first")
+        place = _reports(scale or "quick", folder)
+        again = f"sketchbench results --scale {place.name}{commands.own(folder)}"
+        raise FileNotFoundError(f"{place.reports / 'claims.csv'} does not exist; run {again} first")
     if method:
         choose("method", method, {row["method"]: row for own in rows.values() for row in own if row["method"]})
+    if method:
+        rows = {place: [row for row in own if row["method"] == method] for place, own in rows.items()}
+        print("\n".join(_answers(statement, rows)))
     print("\n".join(_heading(statement)))
+    if not method:
+        print("\n".join(_measured(statement)))
     if statement.on_times and not any(rows.values()):
         again = f"sketchbench results --studies {','.join(statement.studies)}"
         print(f"\nTimes differ between machines, and this machine has none yet: run {again}")
     for place, verdicts in rows.items():
         width = max((len(row["label"]) for row in verdicts), default=0)
-        for row in [row for row in verdicts if method in (None, row["method"])]:
-            for line in _row(statement, place, row, width):
+        for row in verdicts:
+            for line in _row(statement, place, row, width, whole or not method):
                 print(line)
             if method and row["verdict"] != "not run":
-                for line in _origin(statement, place, row, folder):
+                for line in _origin(statement, place, row, folder, whole):
                     print(f"       {line}")
+    if method:
+        print("\n".join(_measured(statement)))
+
+
+def _answers(claim: Claim, rows: Mapping[ReportedScale, Sequence[Row]]) -> Iterator[str]:
+    """The verdict on a method in a sentence, with the scales that have this sentence; what was run comes first."""
+    sentences: dict[str, list[str]] = {}
+    for place, verdicts in rows.items():
+        for row in verdicts:
+            sentences.setdefault(sentence(claim, row, CONF), []).append(place.name)
+    for text in sorted(sentences, key=lambda text: " was not run" in text):
+        scales = sentences[text]
+        yield textwrap.fill(f"At the scale{'s' * (len(scales) > 1)} {' and '.join(scales)} {text}.", 116)
+    yield ""
 
 
 def _reports(scale: str, folder: Path | None) -> ReportedScale:
@@ -95,9 +118,13 @@ def _rows(scale: ReportedScale, claim: Claim) -> list[Row]:
 
 
 def _heading(claim: Claim) -> Iterator[str]:
-    """The claim's statement, and how it is measured."""
+    """The claim's place and statement."""
     yield f"{claim.id}: {claim.paper}, {claim.place} ({claim.role})"
     yield from _wrapped(claim.statement)
+
+
+def _measured(claim: Claim) -> Iterator[str]:
+    """How the claim is measured, and why the verdicts are as they are."""
     yield ""
     for check in claim.checks:
         yield from _wrapped(f"Measured: {name_of(check)}. It holds if {WORDS[check.criterion][1]}.")
@@ -112,11 +139,11 @@ def _wrapped(text: str) -> list[str]:
     return textwrap.wrap(" ".join(text.split()), 116, initial_indent="  ", subsequent_indent="    ")
 
 
-def _row(claim: Claim, scale: ReportedScale, row: Row, width: int) -> Iterator[str]:
+def _row(claim: Claim, scale: ReportedScale, row: Row, width: int, whole: bool) -> Iterator[str]:
     """The verdict of a method, with its interval drawn against the bound."""
     yield ""
     yield f"{scale.name:6s} {row['label'] or 'all methods':{width}s}  {row['verdict']}; {_predicted(claim, scale, row)}"
-    yield from (f"       {line}" for line in _evidence(claim, row))
+    yield from (f"       {line}" for line in _evidence(claim, row, whole))
 
 
 def _predicted(claim: Claim, scale: ReportedScale, row: Row) -> str:
@@ -127,7 +154,7 @@ def _predicted(claim: Claim, scale: ReportedScale, row: Row) -> str:
     return f"predicted: {row['predicted']}{f', on {day}' if day else ''}"
 
 
-def _evidence(claim: Claim, row: Row) -> Iterator[str]:
+def _evidence(claim: Claim, row: Row, whole: bool) -> Iterator[str]:
     """The statistic in its interval against the bound, and the negative control."""
     if row["verdict"] == "not run":
         yield row["case"] or "not run at this scale"
@@ -145,17 +172,17 @@ def _evidence(claim: Claim, row: Row) -> Iterator[str]:
         yield f"another seed gives another verdict with a chance of {row['flips']:.1%}, at the shares measured"
     for kind, control in claim.controls_of(row["method"]).items():
         if control or kind == "negative_control":
-            yield f"{kind.replace('_', ' ')}: {_control(kind, control, row)}"
+            yield f"{kind.replace('_', ' ')}: {_control(kind, control, row, whole)}"
 
 
-def _control(kind: str, control: NegativeControl | None, row: Row) -> str:
+def _control(kind: str, control: NegativeControl | None, row: Row, whole: bool) -> str:
     if control is None:
         return "none yet"
     if control.reason:
         return f"no control is possible; {control.reason}"
     numbers = page.measured(row, kind)
     rejected = row.get(f"{kind}_rejected", "")
-    share = f", in {rejected} comparisons" if rejected and not rejected.startswith("0 ") else ""
+    share = f", in {rejected} comparisons" if whole and rejected and not rejected.startswith("0 ") else ""
     return f"{row[kind]}: {row[f'{kind}_verdict']}{f' ({numbers})' if numbers else ''}{share}"
 
 
@@ -181,23 +208,24 @@ def draw_interval(statistic: float, low: float, high: float, bound: float) -> st
     return "".join(line).rstrip()
 
 
-def _origin(claim: Claim, scale: ReportedScale, row: Row, folder: Path | None) -> Iterator[str]:
-    """The commits and settings of a row, and the commands that regenerate it."""
+def _origin(claim: Claim, scale: ReportedScale, row: Row, folder: Path | None, whole: bool) -> Iterator[str]:
+    """A command that regenerates a row; with `whole` all such commands, and the row's commits and settings."""
     tables = scale.reports / "tables"
-    commits = commits_behind(claim, row["method"], tables) or last_commit(scale.reports / "claims.csv")
-    yield f"made by: {dated(commits)}{f'; {row[CODE]}' if row[CODE] else ''}"
-    settings: dict[str, dict[str, str]] = {}
-    for study in claim.studies:
-        if (table := tables / f"{study}.csv").is_file():
-            settings[study] = dict(seal.read(table).settings)
-            yield f"with: {study}: {made_with(table)}"
+    studies = [study for study in claim.studies if (tables / f"{study}.csv").is_file()]
+    settings = {study: dict(seal.read(tables / f"{study}.csv").settings) for study in studies}
+    if whole:
+        commits = commits_behind(claim, row["method"], tables) or last_commit(scale.reports / "claims.csv")
+        yield f"made by: {dated(commits)}{f'; {row[CODE]}' if row[CODE] else ''}"
+        yield from (f"with: {study}: {made_with(tables / f'{study}.csv')}" for study in studies)
     yield "again:"
     if scale.name not in SCALES:
         yield f"  {transfer.command(scale)}"
         return
-    roots = {name: value for study, own in settings.items() for name, value in _root(scale.name, study, own).items()}
-    yield f"  {commands.workflow(scale.name, claim.studies)}{commands.own(folder)}{_options(roots)}"
-    if single := commands.single_run(CONF, scale.name, row, settings=settings.get(row["study"])):
+    single = commands.single_run(CONF, scale.name, row, settings=settings.get(row["study"]))
+    if whole or not single:
+        roots = {key: value for study, own in settings.items() for key, value in _root(scale.name, study, own).items()}
+        yield f"  {commands.workflow(scale.name, claim.studies)}{commands.own(folder)}{_options(roots)}"
+    if single:
         yield f"  {single}{f' --folder {shlex.quote(str(folder))}' if folder else ''}"
 
 

@@ -50,7 +50,7 @@ def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 @pytest.mark.usefixtures("reports")
 def test_a_row(capsys: pytest.CaptureFixture[str]) -> None:
-    said = shown(capsys, "S2", "srht")
+    said = shown(capsys, "S2", "srht", "--all")
     for words in (
         "S2: song2023, Lemmas D.12-D.16, Table 1 (printed)",
         "E[(gᵀRᵀRh)²] ≤",
@@ -72,6 +72,21 @@ def test_a_row(capsys: pytest.CaptureFixture[str]) -> None:
         assert words in said, said
     assert draw_interval(1.5, 1.25, 1.75, 2.0) in said
     assert "AMS" not in said
+
+
+@pytest.mark.usefixtures("reports")
+def test_the_answer_comes_first(capsys: pytest.CaptureFixture[str]) -> None:
+    """In a sentence; then the statement, the number line, the control and a command, and no commits or selections."""
+    said = shown(capsys, "S2", "srht")
+    answer, _, rest = said.partition("\n\n")
+    assert " ".join(answer.split()) == (
+        "At the scale quick S2 holds for SRHT: the mean measured is 1.5, the claim allows 2; the negative control"
+        " (Uniform sampling) has 624 and is rejected."
+    )
+    order = ["S2: song2023", "●", "negative control: uniform_sampling", "sketchbench run task=moments", "Measured: "]
+    assert [rest.index(words) for words in order] == sorted(rest.index(words) for words in order)
+    for words in ("made by", "with: ", "comparisons", "sketchbench results", "0123456789ab"):
+        assert words not in said
 
 
 @pytest.mark.usefixtures("reports")
@@ -106,7 +121,7 @@ def test_what_is_unknown(arguments: list[str], words: str, capsys: pytest.Captur
 
 def test_a_folder_of_ones_own(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
     reports_in(reports.parent / "mine" / "reports" / "paper", "paper")
-    said = shown(capsys, "S2", "srht", "--folder", "mine")
+    said = shown(capsys, "S2", "srht", "--folder", "mine", "--all")
     assert "paper  SRHT  holds; predicted: holds, on 2026-11-21\n" in said
     assert "quick" not in said
     assert "--scale paper --studies embedding,embedding_controls,moments --folder mine --only mine --seed 7" in said

@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted(
     [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "config/README.md")] + [*(ROOT / "docs").rglob("*.md")]
 )
-TIME = re.compile(r"\b\d[\d.]* (seconds?|minutes?|hours?)\b|\bdays\b")
+TIME = re.compile(r"\b\d[\d.]*(?: to \d+)? (?:seconds?|minutes?|hours?)\b|\bdays\b")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -28,12 +28,17 @@ class Command:
 
     Attributes:
         words: as a shell splits them, without settings of variables before them.
-        takes_time: whether a comment at its end, or on the line above, says how long it takes.
+        time: how long it takes, by a comment at its end or on the line above; "" if neither says so.
     """
 
     page: str
     words: tuple[str, ...]
-    takes_time: bool
+    time: str
+
+    @property
+    def takes_time(self) -> bool:
+        """Whether the page says how long it takes; it is not run by the tests then."""
+        return bool(self.time)
 
     def __str__(self) -> str:
         return f"{self.page}: {shlex.join(self.words)}"
@@ -52,7 +57,11 @@ def commands(page: Path) -> list[Command]:
             words = shlex.split(code)
             while re.fullmatch(r"[A-Z_]+=.*", words[0]):
                 words.pop(0)
-            found.append(Command(title(page), tuple(words), bool(TIME.search(comment or above))))
+            found.append(
+                Command(
+                    title(page), tuple(words), found_time[0] if (found_time := TIME.search(comment or above)) else ""
+                )
+            )
             above = ""
     return found
 

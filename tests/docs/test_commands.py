@@ -125,6 +125,22 @@ def assert_settings(arguments: Sequence[str]) -> None:
             assert (ROOT / arguments[arguments.index(option) + 1]).exists(), option
 
 
+def test_times_stand_in_one_place() -> None:
+    """A command has one time on all pages: that of times.yaml, if more than one page has the command."""
+    times = yaml.safe_load(Path(__file__).with_name("times.yaml").read_text(encoding="utf-8"))
+    said: dict[str, set[tuple[str, str]]] = {}
+    for command in COMMANDS:
+        if command.takes_time:
+            said.setdefault(" ".join(command.words), set()).add((command.page, command.time))
+    for words, found in said.items():
+        shown = {time for _, time in found}
+        kept = times["commands"].get(words, shown if len(shown) == 1 else [])
+        assert shown <= set(kept), f"{words}: {found}, times.yaml: {kept}"
+    assert times["commands"].keys() <= said.keys()
+    for name, words in times["mentions"].items():
+        assert words in (ROOT / name).read_text(encoding="utf-8"), name
+
+
 def test_times_are_found() -> None:
     """What is run here would be skipped if any comment passed for a time."""
     timed = {command.takes_time for command in COMMANDS}

@@ -1,5 +1,6 @@
 """README and documentation: links lead somewhere, Python runs and prints, YAML is what it says it is."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ MODULES = (
     "class Lengths",
     "init_process_group",
     "ServerApp",
+    "def make(shape",
 )  # of blocks that are files and no programs; other tests have them
 
 
@@ -20,8 +22,18 @@ def test_the_readme_begins_with_commands_and_answer_and_is_short() -> None:
     lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
     first = "\n".join(lines[:40])
     assert first.index("make results") < first.index("## Is the paper right?") < first.index("#4-accuracy-per-byte")
-    assert "```python" in lines[:50]
+    assert "```python" in lines[:60]
     assert len(lines) <= 150
+
+
+def test_each_finding_has_its_picture_on_the_first_screen() -> None:
+    """The first picture of its section in docs/findings.md, which leads there."""
+    sections = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8").split("\n## ")[1:]
+    first = [re.search(r"!\[[^]]*\]\(([^)]+)\)", section)[1] for section in sections]  # type: ignore[index]
+    expected = [((ROOT / "docs" / name).resolve(), number) for number, name in enumerate(first, 1)]
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = re.findall(r'<a href="docs/findings\.md#(\d)-[\w-]+"><img src="([^"]+)"', readme)
+    assert [((ROOT / name).resolve(), int(number)) for number, name in shown] == expected
 
 
 def test_all_pages_are_reached_from_the_readme() -> None:

@@ -34,7 +34,7 @@ CONF = PROJECT / "conf"
 ALL = list(CLAIMS.values())
 NAN = float("nan")
 HEADINGS = (
-    *("What the paper says", "In words", "What was measured", "The answer", "Verdicts by method"),
+    *("What the paper says", "In words", "The numbers", "Verdicts by method", "What was measured"),
     *("Why", "Make it again"),
 )
 
@@ -85,6 +85,7 @@ def test_every_claim_has_a_page_and_every_verdict_a_place(scales: list[ReportedS
     text = pages["claims/S2.md"].text
     places = [text.index(f"## {heading}") for heading in HEADINGS]
     assert places == sorted(places)  # from the paper to the command
+    assert text.index('class="answer"') < places[0]  # the answer, below the title
     assert text.count('<tr id="') == 2
     assert '<tr id="ams"' in text
     assert "sketchbench results --scale quick --studies embedding,embedding_controls,moments" in text
@@ -94,10 +95,11 @@ def test_every_claim_has_a_page_and_every_verdict_a_place(scales: list[ReportedS
         in text
     )
     assert (
-        'The claim <span class="holds">✓ holds</span> for AMS; it <span class="fails">✗ fails</span> for SRHT.' in text
+        '<p class="answer"><span class="holds">✓ holds</span> for AMS; <span class="fails">✗ fails</span> for SRHT.'
+        in text
     )
     assert "9 trials at the scale quick" in text
-    assert "Not run yet" in pages["claims/S3.md"].text
+    assert '<p class="answer"><span class="not-run">– not run</span>: ' in pages["claims/S3.md"].text
     listed = pages["claims.md"].text
     assert listed.count('<li class="claim"') == len(ALL)
     row = listed.partition('href="claims/S2.html"')[2].partition("</li>")[0]
@@ -113,10 +115,10 @@ def test_a_verdict_that_both_scales_share_is_drawn_once(tmp_path: Path) -> None:
     folder.mkdir()
     write_verdicts(tmp_path, rows)
     write_verdicts(folder, [rows[0], {**rows[1], "statistic": 1.6, "verdict": "fails"}], "paper")
-    text = made(claims, [ReportedScale("quick", tmp_path), ReportedScale("paper", folder)])["claims/S2.md"].text
+    text = made(claims, [ReportedScale("paper", folder), ReportedScale("quick", tmp_path)])["claims/S2.md"].text
     assert text.count("<svg") == 1
     assert text.count('class="interval"') == 3
-    assert ">paper</text>" in text
+    assert ">quick</text>" in text
 
 
 @pytest.mark.usefixtures("only_s2")
@@ -170,7 +172,7 @@ def publish(folder: Path, rows: list[dict[str, Any]]) -> None:
 def test_the_front_page_keeps_the_questions_apart(scales: list[ReportedScale]) -> None:
     """Whether the paper is right, what was predicted, and what is as published."""
     text = made(front, scales)["index.md"].text
-    assert text.index("Is the paper right?") < text.index("As predicted, as published")
+    assert text.index("One verdict for each claim") < text.index("As predicted, as published")
     assert "Of 3 verdicts on 2 claims at the scale quick: 1 as predicted, 1 otherwise, 1 not run." in text
     assert "At the scale quick nothing is published to compare with." in text
     assert "alarm" not in text

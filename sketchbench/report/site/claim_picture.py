@@ -144,8 +144,9 @@ def _row(row: Row, original: Row, axis: Axis, y: float, *, own_bound: bool, repe
     verdict = row["verdict"]
     kind = slug(verdict)
     name = "measured" if original["method"] == "any" else str(original["label"] or original["method"])
-    name = f"{name}, {original['scale']}" if original.get("scale", "quick") != "quick" else name
-    short = str(original.get("scale", name)) if repeated else name
+    scale = str(original.get("scale", ""))
+    short = scale if repeated else name
+    name = f"{name}, {scale}" if scale else name
     short = short if len(short) <= LONGEST else f"{short[: LONGEST - 1]}…"
     interval = f"[{number(original['low'])}, {number(original['high'])}]"
     tip = f"{name}: {verdict}; {number(original['statistic'])} in {interval}, bound {number(original['bound'])}"

@@ -11,13 +11,14 @@ from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.report.claim.control import IMPOSSIBLE, KINDS, NegativeControl
 from sketchbench.report.claim.erratum import Erratum, read_errata
 from sketchbench.report.claim.page import MARKS, ROLES, measured
+from sketchbench.report.evidence.answer import numbers
 from sketchbench.report.evidence.outcomes import ReportedScale, read_outcomes
 from sketchbench.report.evidence.provenance import dated, last_commit, made_with
 from sketchbench.report.evidence.statistic import WORDS, axis_names, quantities, quantity
 from sketchbench.report.site.claim_list import list_of_claims, shorten, topic_of
 from sketchbench.report.site.claim_picture import panels_of
 from sketchbench.report.site.formula import mathml
-from sketchbench.report.site.page import Asset, Page, table_address
+from sketchbench.report.site.page import PLACES, Asset, Page, history_of, table_address
 from sketchbench.report.site.verdicts import (
     anchor,
     badge,
@@ -46,7 +47,9 @@ COLUMNS = (
 READING = """\
 Each horizontal line is a confidence interval, and its mark is the measured value: ● holds, × fails, ○ remains open. The
 vertical line is the bound or the exact value; the claim allows the shaded side. ◇ is the **negative control**, which is
-outside the claim and must fail. A line named *paper* repeats the method above it at the papers' sizes."""
+outside the claim and must fail. The
+first line of a method is of the papers' sizes if these were run; the line *quick* below it repeats the method at the
+quick scale."""
 
 
 def pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]:
@@ -55,7 +58,7 @@ def pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]
     outcomes = pd.concat([read_outcomes(scale) for scale in scales], ignore_index=True)
     topics = {claim.id: topic_of(claim, conf) for claim in claims}
     errata = read_errata(files(conf, "erratum"), claims)
-    past = history.read(scales[0].reports / "history.csv")
+    past = history.read(history_of(scales))
     yield Page("claims.md", "Claims", list_of_claims(claims, outcomes, topics))
     for index, claim in enumerate(claims):
         beside = [claims[place].id for place in (index - 1, index + 1) if 0 <= place < len(claims)]
@@ -81,23 +84,24 @@ def _claim(
     run = [scale for scale in scales if (own["scale"] == scale.name).any()]
     about = f"{claim.paper} · {claim.place} · {topic} · {claim.role}: {ROLES[claim.role]}"
     yield f'<p class="meta">{escape(about)}</p>'
+    if not run:
+        why = "; ".join(sorted(set(filter(None, every["case"])))) or "its studies have not been run"
+        yield f'<p class="answer">{badge("not run")}: {prose(why)}.</p>'
+    yield from _answers(own)
     yield f"## {SAYS.get(claim.role, 'What is claimed')}"
     yield f'<blockquote class="statement">{typeset(claim.statement) or "No statement."}</blockquote>'
     if claim.formula:
         yield mathml(claim.formula)
     if claim.words:
         yield f"## In words\n\n<p>{typeset(claim.words)}</p>"
+    if run:
+        yield f"## The numbers {UNFOUND}"
+        yield from _evidence(claim, own)
+        yield from _predictions(claim, own)
+        yield from _table(own)
     nothing, _, numbers = claim.dataset.partition("none")
     data = f"On {escape(claim.dataset)}" if nothing else f"Without data{escape(numbers).replace(',', ':', 1)}"
     yield f"## What was measured {UNFOUND}\n\n<p>{data}{_trials(own)}.</p>\n\n{_checks(claim, scales)}"
-    yield f"## The answer {UNFOUND}"
-    if not run:
-        why = "; ".join(sorted(set(filter(None, every["case"])))) or "its studies have not been run"
-        yield f"<p><strong>Not run yet</strong>: {prose(why)}.</p>"
-    yield from _answers(own)
-    yield from _predictions(claim, own)
-    yield from _evidence(claim, own)
-    yield from _table(own)
     yield f"## Why\n\n<p>{prose(claim.reason) or 'No reason is given.'}</p>"
     yield from (f"<p>At the scale {name}: {prose(other.reason)}</p>" for name, other in claim.scales.items())
     if errata:
@@ -137,15 +141,13 @@ def _answer(rows: pd.DataFrame) -> str:
     if len(rows) == 1:
         row = rows.iloc[0]
         whom = "" if row["method"] == "any" else f" for {escape(row['label'] or row['method'])}"
-        relation = "exactly" if row["criterion"] == "equality" else "at most"
-        numbers = f"measured {number(row['statistic'])}, allowed {relation} {number(row['bound'])}"
-        return f"The claim {badge(row['verdict'])}{whom}: {numbers}."
+        return f"{badge(row['verdict'])}{whom}: {escape(numbers(row.to_dict()))}."
     parts = []
     for verdict, group in rows.groupby("verdict", sort=False):
         names = [escape(label or method) for label, method in zip(group["label"], group["method"], strict=True)]
         whom = f"all {len(rows)} methods" if len(group) == len(rows) else ", ".join(shorten(names))
         parts.append(f"{badge(str(verdict))} for {whom}")
-    return f"The claim {'; it '.join(parts)}."
+    return f"{'; '.join(parts)}."
 
 
 def _history(past: pd.DataFrame) -> str:
@@ -183,7 +185,7 @@ def _evidence(claim: Claim, own: pd.DataFrame) -> list[str]:
 
 def by_method(own: pd.DataFrame) -> pd.DataFrame:
     """The verdicts ordered by method, and then by scale."""
-    order = own.assign(place=own["scale"].map({"quick": 0, "paper": 1}))
+    order = own.assign(place=own["scale"].map({name: place for place, name in enumerate(PLACES)}))
     return order.sort_values(["method", "place"], kind="stable")
 
 

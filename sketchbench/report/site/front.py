@@ -29,6 +29,12 @@ INTRODUCTION = """\
 Three papers on sketching in federated learning claim how well a sketch preserves its input, how fast training
 converges, and how little an attacker sees. This project measures each claim, with confidence intervals and negative
 controls, and reports whether the claim **holds**, **fails** or remains **inconclusive**."""
+WHERE = {"paper": "at the papers' own sizes", "quick": "at the quick scale"}
+COMMANDS = """\
+```bash
+sketchbench show S19-printed                 # the evidence behind a verdict
+sketchbench run task=moments sketch=srht     # one experiment
+```"""
 PAPERS = {
     "song2023": "sketching for convergence and privacy",
     "zhang2021": "double-blind learning with sketched weights",
@@ -50,17 +56,25 @@ def pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]
     blocks = [
         INTRODUCTION,
         *_alarm([one for _, found in both for one in found or [] if one.word == "differs"]),
-        _ways("frontier" in reports),
-        "## Is the paper right?",
-        f"One verdict for each claim and method, at the scale {scales[0].name}. A number leads to its verdicts.",
-        _papers(outcomes[outcomes["scale"] == scales[0].name], scales[0].name),
+        *_verdicts(outcomes, scales[:1]),
         "If a claim fails, the [errata](errata.md) give a true statement in its place.",
         *_findings(findings, outcomes, pictures),
+        "## See for yourself",
+        COMMANDS,
+        _ways("frontier" in reports),
+        *(["## At the quick scale", *_verdicts(outcomes, scales[1:])] if scales[1:] else []),
         "## As predicted, as published",
         *(_predicted(outcomes[outcomes["scale"] == scale.name], scale) for scale in scales),
         *sorted((_as_published(found, scale) for scale, found in both), key=_calm),
     ]
     yield Page("index.md", "Is the paper right?", "\n\n".join(blocks))
+
+
+def _verdicts(outcomes: pd.DataFrame, scales: Sequence[ReportedScale]) -> Iterator[str]:
+    """The table of the papers at each of these scales."""
+    for scale in scales:
+        yield f"One verdict for each claim and method, {WHERE[scale.name]}. A number leads to its verdicts."
+        yield _papers(outcomes[outcomes["scale"] == scale.name], scale.name)
 
 
 def claims_address(**filters: str) -> str:

@@ -47,7 +47,7 @@ CHOICES_OF_AXES = {
     "view": ("Shown", {"round": "test error, by bytes of a round", "target": "rounds, by bytes to the target"}),
 }
 DECISIONS = """\
-Each rule was written before the run that judges it. A rule that fails stays in the list, marked as failed."""
+Each rule was written before the run that judges it. Rules that failed stay in the list, at its end."""
 NUMBERS = {"compression", "epsilon", "ssim_server", "property_server", "rounds_server", "rounds_sum"}
 NUMBERS |= {*COUNTS, *MEASURED, "client_memory", "server_memory"}
 FEATURED = 16  # the budget of the first answer: the share of all bytes is one over it
@@ -291,9 +291,11 @@ def decisive(claims: Iterable[Claim]) -> list[Claim]:
 
 
 def _decisions(scales: Sequence[ReportedScale], conf: Path) -> Iterator[str]:
-    """The decision list: each rule with its verdict, or with a verdict for each method."""
+    """The decision list: each rule with its verdict, or with a verdict for each method. Rules come last of which more
+    verdicts fail than hold."""
     outcomes = pd.concat([read_outcomes(scale) for scale in scales], ignore_index=True)
-    items = []
+    items: list[str] = []
+    failed: list[str] = []
     for claim in decisive(read_claims(files(conf, "claim"))):
         own = outcomes[(outcomes["claim"] == claim.id) & (outcomes["role"] != "control")]
         own = own[own["verdict"] != "not run"]
@@ -303,8 +305,9 @@ def _decisions(scales: Sequence[ReportedScale], conf: Path) -> Iterator[str]:
         if len(rows) > 1:
             each = f"<details><summary>{said}</summary>{each}</details>"
         name = f'<a href="claims/{claim.id}.html">{claim.id}</a>'
-        items.append(f"<li>{name} <em>{escape(claim.place)}</em>: {prose(claim.statement)}. {each or 'Not run.'}</li>")
-    yield f'<ol class="decisions">{"".join(items)}</ol>'
+        place = failed if (own["verdict"] == "fails").sum() > own["verdict"].str.startswith("holds").sum() else items
+        place.append(f"<li>{name} <em>{escape(claim.place)}</em>: {prose(claim.statement)}. {each or 'Not run.'}</li>")
+    yield f'<ol class="decisions">{"".join([*items, *failed])}</ol>'
 
 
 def _verdict(row: Mapping[Any, Any]) -> str:

@@ -11,7 +11,7 @@ import pandas as pd
 from sketchbench.report.claim.history import read
 from sketchbench.report.evidence.outcomes import ReportedScale
 from sketchbench.report.site.lists import ListColumn, listing
-from sketchbench.report.site.page import Asset, Page
+from sketchbench.report.site.page import Asset, Page, history_of
 from sketchbench.report.site.verdicts import anchor, badge, escape, number, row_of, slug, table_of
 from sketchbench.run.config.chapters import claims
 
@@ -40,7 +40,7 @@ study has a new size or a claim has new checks. Comparisons of times have no his
 
 def pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]:
     """The page of the history."""
-    history = read(scales[0].reports / "history.csv") if scales else pd.DataFrame()
+    history = read(history_of(scales)) if scales else pd.DataFrame()
     yield Page("history.md", "History", _page(history, conf) if len(history) else "No history has been kept yet.")
 
 

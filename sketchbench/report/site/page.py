@@ -1,26 +1,32 @@
 """The values that the site's modules exchange: scales with their reports, pages and assets."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from sketchbench.report.evidence.outcomes import ReportedScale
 
-PLACES = {"quick": ".", "paper": "paper"}  # the folder of each scale, in the folder of all reports
+PLACES = {"paper": "paper", "quick": "."}  # the folder of each scale, in the folder of all reports
 
 
 def scales_of(reports: Path) -> list[ReportedScale]:
-    """The scales that have verdicts in a folder of reports, quick first."""
+    """The scales that have verdicts in a folder of reports, the papers' first."""
     return _with_verdicts({name: reports / place for name, place in PLACES.items()})
 
 
 def own_scales(folder: Path) -> list[ReportedScale]:
-    """The scales that have verdicts in a user's folder, quick first."""
+    """The scales that have verdicts in a user's folder, the papers' first."""
     return _with_verdicts({name: folder / "reports" / name for name in PLACES})
 
 
 def _with_verdicts(places: Mapping[str, Path]) -> list[ReportedScale]:
     return [ReportedScale(name, place) for name, place in places.items() if (place / "claims.csv").is_file()]
+
+
+def history_of(scales: Sequence[ReportedScale]) -> Path:
+    """The file with the history of all scales, which is beside the reports of one of them."""
+    files = [scale.reports / "history.csv" for scale in scales]
+    return next((file for file in files if file.is_file()), files[0])
 
 
 @dataclass(frozen=True)
