@@ -106,7 +106,7 @@ def _powers(loss: Numbers, apart: Numbers) -> Iterator[Numbers]:
 
 def _largest(part: Numbers, whole: Numbers) -> float:
     """The least C >= 0 with part <= C whole everywhere."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         enough = np.where(part <= 0, 0, np.where(whole > 0, part / whole, np.inf))
     return float(np.where(whole < 0, np.inf, enough).max())
 
@@ -114,5 +114,5 @@ def _largest(part: Numbers, whole: Numbers) -> float:
 def _convexity(rest: Numbers, square: Numbers, power: Numbers) -> float:
     """The least C with rest >= square/C - C power everywhere: the positive root of C² power + C rest - square."""
     root = rest + np.sqrt(rest**2 + 4 * power * square)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         return float(np.where(root > 0, 2 * square / root, np.inf).max())
