@@ -34,6 +34,7 @@ EXACT = {
     "layer_cost",
     "privacy_accounting",
     "privacy_lemmas",
+    "table_2",
     "transform_cost",
 }
 GIVEN = {

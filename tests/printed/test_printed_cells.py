@@ -204,6 +204,9 @@ def test_words_follow_their_claim(found: tuple[str, ...], agrees: str) -> None:
     said = cell("is better", criterion="claim", claim="S2", where={})
     rounds = Row("rounds").mean(NARROW)
     assert judged(said, rounds, found=verdicts(*found))["agrees"] == agrees
+    stand_in = cell("is better", criterion="claim", claim="S2", where={}, stand_in=True)
+    words = {"open": "open"}.get(agrees, f"{agrees} on a stand-in")
+    assert judged(stand_in, rounds, found=verdicts(*found))["agrees"] == words
     first = cell("is better", criterion="claim", claim="S2", method="srht", where={})
     assert (judged(first, rounds, found=verdicts(*found))["agrees"] == "agrees") == (found[0] == "holds")
 

@@ -4,9 +4,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import dp_accounting
 import mpmath
 import numpy as np
 import pytest
+from dp_accounting import rdp
 from examples import examples
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
@@ -193,6 +195,19 @@ def test_fixed_sizes_at_the_ends(sigma: float, rate: float, delta: float) -> Non
     found = known("rdp", release(sigma, 10**6, FIXED, rate), delta)
     assert found is not None
     assert single(sigma, rate, delta) <= found <= epsilon("rdp", release(sigma, 10**6), delta) * (1 + 1e-9)
+
+
+def test_dp_accounting_takes_the_noise_relative_to_the_distance_of_replaced_records() -> None:
+    """Of order 2, T steps have T log(1 + q² min(4(e^(1/σ²) - 1), 2e^(1/σ²))) (Wang, Balle and Kasiviswanathan 2019,
+    Theorem 27). A `Sampling` counts the distance twice already; a version that doubles it, too, is not for us."""
+    rate, sigma, steps = 1e-3, 2.0, 10**6
+    batches = dp_accounting.SampledWithoutReplacementDpEvent(1000, 1, dp_accounting.GaussianDpEvent(sigma))
+    spent = []
+    for count in (steps, 2 * steps):
+        accountant = rdp.RdpAccountant([2.0], dp_accounting.NeighboringRelation.REPLACE_ONE)
+        spent.append(accountant.compose(batches, count).get_epsilon(1e-5))
+    once = min(4 * math.expm1(1 / sigma**2), 2 * math.exp(1 / sigma**2))
+    assert spent[1] - spent[0] == pytest.approx(steps * math.log1p(rate**2 * once), rel=1e-6)
 
 
 def test_a_floor_is_named() -> None:

@@ -376,6 +376,15 @@ def table_2() -> Numbers:
     return np.inf, found
 
 
+def crosses_of_table_2() -> Numbers:
+    """Of ln(1 + exp(x)) on [-1, 1], whose extremes are at the ends and at 0."""
+    loss = np.logaddexp(0, np.linspace(-1, 1, 2001))
+    slope = -np.expm1(-loss)  # the sigmoid
+    curvature = slope * (1 - slope)
+    kept = [curvature >= 1 / 8, curvature <= 1 / 4, slope**2 >= loss / 5, slope**2 <= loss]
+    return 1, sum(not np.all(every) for every in kept)
+
+
 def columns_of_table_2() -> Numbers:
     """The largest change of the slope of tanh over the distance, between neighbours on a grid."""
     x = np.linspace(-3, 3, 60_001)
@@ -419,4 +428,5 @@ COUNTEREXAMPLES: dict[str, Callable[[], Numbers]] = {
     "song2023-algorithm-1": algorithm_1,
     "song2023-table-2": table_2,
     "song2023-table-2-columns": columns_of_table_2,
+    "song2023-table-2-crosses": crosses_of_table_2,
 }

@@ -25,6 +25,7 @@ from sketchbench.report.printed.transcription import PrintedCell
 
 ERROR = 0.05  # probability that a number of the same distribution differs
 AGREES, DIFFERS, OPEN, UNPRINTED = "agrees", "differs", "open", "unprinted"
+ON_A_STAND_IN = {word: f"{word} on a stand-in" for word in (AGREES, DIFFERS)}
 VERDICTS = {"holds": AGREES, "holds, not sharp": AGREES, "fails": DIFFERS}
 
 
@@ -113,13 +114,16 @@ def judge_digits(cell: PrintedCell, value: float) -> CellOutcome:
 
 
 def judge_claim(cell: PrintedCell, verdicts: Sequence[Mapping[Any, Any]]) -> CellOutcome:
-    """Judge words or a bound by the verdicts on their claim: first a verdict that fails decides, then an open one."""
+    """Judge words or a bound by the verdicts on their claim: first a verdict that fails decides, then an open one. The
+    outcome says if the claim is about a stand-in."""
     of = f" of {cell.method}" if cell.method else ""
     if not verdicts:
         return CellOutcome(OPEN, f"claim {cell.claim} has no verdict{of}")
     order = [DIFFERS, OPEN, AGREES]
     first = min(verdicts, key=lambda row: order.index(VERDICTS.get(row["verdict"], OPEN)))
     agrees, reason = VERDICTS.get(first["verdict"], OPEN), f"claim {cell.claim}{of}: {first['verdict']}"
+    if cell.stand_in:
+        agrees = ON_A_STAND_IN.get(agrees, agrees)
     if first["verdict"] == "not run":
         return CellOutcome(OPEN, reason)
     statistic, low, high, bound = (number(first, name) for name in ("statistic", "low", "high", "bound"))

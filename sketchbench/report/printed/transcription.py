@@ -68,6 +68,7 @@ class PrintedCell:
     over: Mapping[str, Any] = field(default_factory=dict)
     column: str = str(Column.MEAN)
     claim: str = ""
+    stand_in: bool = False
     method: str = ""
     tolerance: Tolerance | None = None
     spread: Spread | None = None

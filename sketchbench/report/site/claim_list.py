@@ -19,7 +19,7 @@ TOPICS = {  # with the tasks of their studies
     "contracts of methods": "contract contract_sensing recovery_contract compressor_contract",
     "how well sketches keep vectors": "moments norms inner_products tails hash_tails spectrum",
     "convergence": "convergence communication consensus descent local_lemmas one_round prescribed sampled_gradients "
-    "semi_smoothness",
+    "semi_smoothness table_2",
     "differential privacy": "privacy_accounting privacy_audit privacy_lemmas private_training noise_placement",
     "attacks": "attack_convergence inversion inversion_grid sketched_inversion private_inversion property_inference "
     "leakage_order frontier_leakage leakage_limits noisy_leakage double_blind_client",

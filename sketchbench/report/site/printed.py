@@ -8,16 +8,16 @@ from typing import Any
 import pandas as pd
 
 from sketchbench.report.evidence.outcomes import ReportedScale
-from sketchbench.report.printed.agreement import AGREES, DIFFERS, ERROR, OPEN, UNPRINTED
+from sketchbench.report.printed.agreement import AGREES, DIFFERS, ERROR, ON_A_STAND_IN, OPEN, UNPRINTED
 from sketchbench.report.printed.cells import MEANINGS
 from sketchbench.report.printed.transcription import PrintedCell, read_printed
 from sketchbench.report.site import figures
 from sketchbench.report.site.lists import Kind, ListColumn, listing
 from sketchbench.report.site.page import Asset, Page, table_address
-from sketchbench.report.site.verdicts import escape, number, row_of, table_of
+from sketchbench.report.site.verdicts import badge, escape, number, row_of, table_of
 from sketchbench.report.table.reading import read_table
 
-AGREEMENTS = (AGREES, DIFFERS, OPEN, UNPRINTED)
+AGREEMENTS = (AGREES, DIFFERS, *ON_A_STAND_IN.values(), OPEN, UNPRINTED)
 RULE = f"""\
 A number that a paper prints without a spread counts as one draw, or as the mean of the number of draws that the paper
 states. It is compared with a prediction interval: if the paper's draws and our trials have the same distribution, the
@@ -31,6 +31,9 @@ if all papers' draws had our distribution, at most one cell in twenty would diff
   without randomness rounds to the printed digits; or the claim that states the sentence holds.
 - **differs**: the printed number is outside all intervals; or a number without randomness does not round to the printed
   digits; or the claim fails.
+- **agrees on a stand-in**, **differs on a stand-in**: the claim that states the sentence holds or fails in a smaller
+  setting, which stands for the paper's: error feedback by itself, or fewer parameters. The cell's own setting may
+  differ.
 - **open**: nothing was measured at the cell's size; or there are fewer than 2 trials and no rows to borrow a spread
   from; or the number is inside only one of two intervals, or the interval is too wide; or the claim has no verdict.
 - **unprinted**: a curve or picture without a number or words in the text; only the authors' data would decide it.
@@ -147,7 +150,7 @@ def _cell(rows: Sequence[Mapping[Any, Any]], notes: dict[str, int]) -> str:
         measured = "" if pd.isna(row["measured"]) else number(row["measured"])
         if measured and not pd.isna(row["low"]):
             measured += f" [{number(row['low'], 3)}, {number(row['high'], 3)}]"
-        word = f'<span class="{row["agrees"]}">{row["agrees"]}</span>'
+        word = f'<span class="{badge(row["agrees"])}">{row["agrees"]}</span>'
         if row["agrees"] == OPEN and not pd.isna(row["reason"]):
             word += f"<sup>{notes.setdefault(str(row['reason']), len(notes) + 1)}</sup>"
         page = f'<a href="claims/{row["claim"]}.html">{row["claim"]}</a>' if not pd.isna(row["claim"]) else ""
@@ -167,7 +170,8 @@ def _counts(scale: ReportedScale, frame: pd.DataFrame) -> str:
         counts = group["agrees"].value_counts()
         here = f"printed.html#paper={paper}&amp;place={escape(place).replace(' ', '+')}"
         cells = (
-            f'<a href="{here}&amp;agrees={word}&amp;scale={scale.name}" class="{word}">{counts[word]}</a>'
+            f'<a href="{here}&amp;agrees={word.replace(" ", "+")}&amp;scale={scale.name}" class="{badge(word)}">'
+            f"{counts[word]}</a>"
             if word in counts
             else ""
             for word in AGREEMENTS
