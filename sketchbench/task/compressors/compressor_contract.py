@@ -1,4 +1,4 @@
-"""The contract of compressors: what every compressor must keep before trainings with it are worth measuring."""
+"""The contract of compressors: the checks that a compressor must pass before trainings with it are worth measuring."""
 
 import itertools
 import logging
@@ -86,7 +86,7 @@ class Biases(NamedTuple):
 
 @dataclass(frozen=True)
 class CompressorContract(Checked):
-    """Tests whether a compressor C keeps its statements, and what every training relies on, at each size.
+    """Tests at each size the statements of a compressor C, and the properties on which every training relies.
 
     A size is a layout of a network's parameters (d) and a compression. Sizes that the compressor refuses are left out;
     if it refuses all, there is a single row `bytes` with the status `refused` and the reason.
