@@ -225,7 +225,7 @@ class OwnProblem:
         return [name for name in listed if (whole or name in (*FEW, *own)) and (dense or name != DENSE)]
 
     def takes(self, compressor: str, compression: float, compressions: Sequence[float]) -> bool:
-        """Whether a compressor fits the budget of a compression."""
+        """Return whether a compressor fits the budget of a compression."""
         make = instantiate(self.composed(compressor, {})[KIND]["algorithm"], _partial_=True)
         try:
             at_budget(make, self.layout, compression, compressions)

@@ -78,7 +78,7 @@ class Candidate(NamedTuple):
 
 
 class Biases(NamedTuple):
-    """What the draws of one size say of an unbiased compressor: counted events by name, and means."""
+    """Deviations of an unbiased compressor, from the draws of one size: counted events by name, and means."""
 
     events: list[tuple[str, Values]]
     means: list[Candidate]
@@ -104,7 +104,7 @@ class CompressorContract(Checked):
     the allowance, and the bound is 1:
 
         each_loss: as `loss`, of every vector and message, if messages depend on nothing random.
-        round: in one round the mean along x is off, although it states that it is unbiased.
+        round: in one round the mean along x is off, although the compressor states that it is unbiased.
         correlated: deviations of rounds or trials depend on one another, as above.
         region: a part of a large update is off in the mean, although it states that it is unbiased.
         feedback: error feedback loses or doubles more than `tolerance` of the updates, although it states that it
