@@ -127,7 +127,7 @@ def take(parcel: Path, entries: Sequence[Entry], receipt: Path, log: Path | None
 
 def unpack(archive: Path, folder: Path) -> None:
     """Write an archive's plain files into a folder. Links and devices are left out. Raises TarError for a file that
-    would be outside. (`extractall` has no filter before Python 3.11.4, which Debian 12 lacks.)"""
+    would be outside the folder. (`extractall` has no filter before Python 3.11.4, which Debian 12 lacks.)"""
     folder = folder.resolve()
     with tarfile.open(archive) as tar:
         for member in tar:
