@@ -1,4 +1,5 @@
-"""Views of rounds of compressed messages: what each party sees, and how an attacker predicts it from updates."""
+"""Views of rounds of compressed messages: the data that each party sees, and an attacker's prediction of these data
+from updates."""
 
 from collections.abc import Callable
 from typing import Literal, NamedTuple, get_args

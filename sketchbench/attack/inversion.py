@@ -170,7 +170,7 @@ class Matching:
 
 @dataclass(frozen=True)
 class LBFGS(Inversion):
-    """L-BFGS as PyTorch has it, with a memory of `history` steps and a line search for the strong Wolfe conditions."""
+    """L-BFGS as in PyTorch, with a memory of `history` steps and a line search for the strong Wolfe conditions."""
 
     history: Count
 

@@ -2,7 +2,7 @@
 
 In a sum the other clients' gradients are noise whose covariance an attacker can learn from public images. The noise is
 small in most directions. An attacker who weighs directions by the inverse covariance names the victim's candidate in
-sums that hide it from an attacker who takes noise for alike in all directions.
+sums in which an attacker who assumes isotropic noise does not.
 """
 
 from typing import NamedTuple
@@ -53,7 +53,7 @@ class WeighedProducts(NamedTuple):
 
 
 def inner_products(candidates: Tensor, others: Tensor, public: Tensor) -> Products:
-    """The products of gradients in one network: (n, d), (m, d) and (N, d)."""
+    """Inner products of gradients in one network, from (n, d), (m, d) and (N, d)."""
     for name, x in (("candidates", candidates), ("others", others), ("public", public)):
         check_axes(name, x, "gradients", candidates.shape[1])
     public = public - public.mean(dim=0)

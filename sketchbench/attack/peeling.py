@@ -35,8 +35,8 @@ class Peeled(NamedTuple):
 
 
 def peel_batches(target: Target, otherwise: Tensor, *, programmes: int) -> Tensor | None:
-    """The images (T, n, pixels) behind the first message, with the images of `otherwise` in the place of those that are
-    not found; None if the message has no exact gradient, or if the pixels of public images have no unit."""
+    """The images (T, n, pixels) behind the first message, with the images of `otherwise` instead of images that are not
+    found; None if the message has no exact gradient, or if the pixels of public images have no unit."""
     (networks, *_), (sight, *_) = target.networks, target.sights
     unit = unit_of(target.public.images)
     if unit is None:

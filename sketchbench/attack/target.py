@@ -79,8 +79,8 @@ class Target(NamedTuple):
         return torch.stack(off).sum(dim=0) / torch.where(size > 0, size, torch.ones_like(size))
 
     def failed(self, answers: Iterable[Tensor], truth: Tensor) -> Tensor:
-        """Whether none of the attacks' answers (T, n, pixels) fits the messages about as well as the victim's images
-        do, (T,). There the optimiser failed, and what it found says nothing about what the messages tell."""
+        """Return (T,): true if no attack's answer (T, n, pixels) fits the messages about as well as the victim's images
+        do. Then the optimiser failed, and its answer says nothing about the leak."""
         enough = CLEARLY * self.misfit(truth) + ROUNDED
         return ~torch.stack([self.misfit(images) <= enough for images in answers]).any(dim=0)
 

@@ -1,4 +1,4 @@
-"""Views: what a party of a protocol sees of one training step on one image."""
+"""Views: the data that a party of a protocol sees in one training step on one image."""
 
 import math
 from collections.abc import Callable, Mapping

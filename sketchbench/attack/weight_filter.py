@@ -1,8 +1,8 @@
 """A client's memory of sketched weights in double-blind learning: a Kalman filter over the broadcasts of all rounds.
 
-Two broadcasts tell little of a step between them, since each has its own sketch. But all broadcasts are about one W,
-which moves slowly. A client that knows the law of fresh weights, every sketch and its own steps follows W, and so sees
-most of the other clients' steps.
+Two broadcasts reveal little about the step between them, since each has its own sketch. But all broadcasts are about
+one W, which moves slowly. A client that knows the law of fresh weights, every sketch and its own steps follows W, and
+so sees most of the other clients' steps.
 """
 
 from typing import NamedTuple

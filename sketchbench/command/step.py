@@ -93,7 +93,7 @@ def _errors(lines: Sequence[str]) -> str:
 @click.argument("parcel", type=FILE)
 @click.option("--folder", type=FILE, help="A user's folder with modules.")
 def send_parcel(parcel: Path, folder: Path | None) -> None:
-    """Pack what the job of a batch needs, whose description is on standard input."""
+    """Pack the input of the job of a batch, whose description is on standard input."""
     from sketchbench.base.project import PROJECT, code_commit
     from sketchbench.plan.parcel import send
 
@@ -116,7 +116,7 @@ def send_data(name: str, parcel: Path) -> None:
 @click.option("--outcome", required=True, type=FILE, help="The parcel to write.")
 @click.option("--log", "log_file", type=FILE, help="The log to send home.")
 def work_on_parcel(parcels: Sequence[Path], outcome: Path, log_file: Path | None) -> None:
-    """Do the runs of a parcel in the current folder, which is the job's own, and pack what they made.
+    """Do the runs of a parcel in the current folder, which belongs to the job alone, and pack their results.
 
     Other parcels are data sets. A run that failed fails the job only if there is nothing else to take home."""
     from sketchbench.learning.dataset.dataset import VARIABLE
@@ -145,7 +145,7 @@ def work_on_parcel(parcels: Sequence[Path], outcome: Path, log_file: Path | None
 @click.option("--receipt", required=True, type=FILE, help="The file to write when all records exist.")
 @click.option("--log", "log_file", type=FILE, help="Where the job's log belongs.")
 def take_parcel(parcel: Path, receipt: Path, log_file: Path | None) -> None:
-    """Put what a job has made where it belongs; the description of its batch is on standard input."""
+    """Move a job's results to their places; the description of its batch is on standard input."""
     from sketchbench.plan.parcel import take
 
     if failed := take(parcel, read_json_stdin("the batch"), receipt, log_file):
@@ -250,7 +250,7 @@ def judge_claims(
 def compare_printed(
     tables: Sequence[Path], printed: Path, verdicts: Path, scale: str, older: str, csv: Path, code: str
 ) -> None:
-    """Write the papers' tables and figures, cell by cell, beside what was measured."""
+    """Write the papers' tables and figures, cell by cell, and the measured values."""
     from sketchbench.report.printed.cells import compare
 
     check_planned(code, code_of("printed"))

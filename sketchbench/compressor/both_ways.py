@@ -37,8 +37,8 @@ class _Coded(Compressor):
 def both_ways(*, layout: Layout, limit: int, up: MakeCompressor, down: MakeCompressor, bits: float) -> Any:
     """Return the compressor that `up` makes, with a server that sends its step in `bits` bits an entry.
 
-    Clients decode the same step, and the server counts the bytes of its message. All else, such as feedback, secure
-    sums and an attacker's view of clients' messages, is that of `up`.
+    Clients decode the same step, and the server counts the bytes of its message. Everything else, such as feedback,
+    secure sums and an attacker's view of clients' messages, is as in `up`.
 
     Arguments:
         up: makes the compressor of the clients' messages.

@@ -104,7 +104,8 @@ class Compressor(Checked, ABC):
         linear: messages add up, and are a linear map of the update, the same for all clients of a round, so that the
             mean message is that of the mean update.
         unbiased: the mean of `decode` over all randomness is the update.
-        feedback: who remembers the part of the updates that was not sent: each `client`, the `server`, or `none`.
+        feedback: the party that remembers the part of the updates that was not sent: each `client`, the `server`, or
+        `none`.
 
     Raises:
         SizeError: where no message fits into the limit, or the layout has no entries.
@@ -173,8 +174,8 @@ class Compressor(Checked, ABC):
         Arguments:
             x: (T, C, d), the clients' updates, float32 and finite, with C >= 1.
             memory: from `begin`, or from the last round.
-            receive: in place of `traits.receive`, if clients are processes: from the messages of the clients here to
-                what the server gets of all.
+            receive: in place of `traits.receive`, if clients are processes: from the messages of these clients to the
+                message that the server gets.
 
         Raises:
             TypeError: for another kind of array.

@@ -28,10 +28,10 @@ class DiscreteSRHT(Compressor):
     2^B. The server adds them modulo 2^B, takes the sum for the number next to 0, and desketches (Kairouz, Liu and
     Steinke 2021, after a projection as in Chen et al. 2022).
 
-    Without noise clients send their norms first, whose sum bounds the norm of the sum, and γ is the smallest in which
-    an entry of it wraps around with a probability of at most `wraps`. But for that it is unbiased, with the variance of
-    SRHT and that of rounding, of at most n d γ²/4Cb for the mean of C clients: γ²/4C for each of b rows, which are
-    scaled by n/b, and d of n entries of which are kept.
+    Without noise clients send their norms first, whose sum bounds the norm of the sum. γ is then the smallest value for
+    which an entry of the sum wraps around with a probability of at most `wraps`. But for that it is unbiased, with the
+    variance of SRHT and that of rounding, of at most n d γ²/4Cb for the mean of C clients: γ²/4C for each of b rows,
+    which are scaled by n/b, and d of n entries of which are kept.
 
     With noise (`protect`) γ is given, clients send gradients, and add a share of the noise to their integers. The
     rows are orthonormal: they enlarge no change by a record, and noise after them equals noise before them.

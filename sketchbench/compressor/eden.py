@@ -52,9 +52,9 @@ class EDEN(Quantised):
     of any x nearly normal; each is sent as the number of the nearest Lloyd-Max level c, and the server decodes
     ‖x‖²/⟨Rx, c⟩ Rᵀc, whose component along x is x itself.
 
-    An entry has from 8 bits to a fraction of 1: some rotated entries have a bit more than others. Below 1 bit the
-    others have none and count as 0, which is subsampling. Each client draws its own rotation, and sends its seed, so
-    that the errors of different clients average out.
+    An entry has from 8 bits to a fraction of 1: some rotated entries have a bit more than others. Below 1 bit the other
+    entries are not sent and count as 0, which is subsampling. Each client draws its own rotation, and sends its seed,
+    so that the errors of different clients average out.
 
     Unbiased for a uniformly random R (Vargaftik et al. 2022, Theorem 2.1). Here R is Walsh-Hadamard transforms, each
     after random signs. With one, as in the authors' code, sparse updates have a bias: (2, 1, 0, ..., 0) in 1 bit

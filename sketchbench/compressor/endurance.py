@@ -1,4 +1,4 @@
-"""Long runs of a compressor: what must hold in every round, for every number of clients, and of every key.
+"""Long runs of a compressor: the checks of every round, every number of clients, and every key.
 
 A run has `windows`: PERIOD rounds in a row from round 0 on, and as many from a late round on. A defect in one round of
 every p is met in both, for each period p up to PERIOD.
@@ -86,8 +86,8 @@ def served(subject: CompressorSubject, ask: Ask, played: RunRound, first: bool) 
 
 
 def audit(subject: CompressorSubject, played: RunRound) -> Events:
-    """Return the distances by which a round breaks what the compressor states, relative to what is added up, and its
-    bytes, relative to the limit."""
+    """Return the distances by which a round violates the compressor's statements, relative to the summands, and the
+    round's bytes, relative to the limit."""
     compressor, trials = subject.compressor, played.at.trials
     sent = sum(message.nbytes for message in played.done.messages)
     found = {"bytes": np.full(trials, max(sent, played.done.bytes_up) / compressor.limit)}
@@ -197,7 +197,7 @@ def freshness_of_keys(subject: CompressorSubject, compressed: bool) -> Values | 
     """Return 1 for each trial with a wrong key in a long run, else 0: (T,); by the messages of one vector, with the
     clients' randomness held.
 
-    Messages of two rounds differ if a key is `fresh`, and are equal if it is not; without a key, they depend on none.
+    Messages of two rounds differ if a key is `fresh`, and are equal if it is not; without a key, they depend on no key.
     They depend on the root seed by keys and by the clients' randomness alone. None with a key and without compression,
     as operators need not differ.
     """

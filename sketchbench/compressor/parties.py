@@ -75,8 +75,8 @@ Ask = Callable[[SentRound], Any]  # the step and the memory's arrays, or None if
 
 @contextmanager
 def server(compressor: Compressor, kernels: Kernels) -> Iterator[Ask]:
-    """Start a server in a process of its own. It is forked before clients encode, so that it knows of their updates
-    only the bytes that it is sent; no attribute, cache or global variable can tell it more.
+    """Start a server in a process of its own. It is forked before clients encode, so it knows of their updates only the
+    bytes that it receives; no attribute, cache or global variable can reveal more.
 
     Yields a function that returns the server's step (T, d) and the arrays of its memory after a round, or None if the
     server raised an error. Raises TimeoutError if a round takes more than PATIENCE seconds.

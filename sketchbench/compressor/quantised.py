@@ -172,7 +172,7 @@ class Int8(Levels):
 @dataclass(frozen=True)
 class Float16(Quantised):
     """Rounding to half precision. Entries are divided by a power of two between the largest magnitude and twice it, so
-    that none overflows, and only negligible ones underflow."""
+    no entry overflows, and only negligible entries underflow."""
 
     adjustable: ClassVar[bool] = False
 

@@ -1,4 +1,4 @@
-"""Compressed differences: clients and server keep an estimate of each client's update, and send what corrects it."""
+"""Compressed differences: clients and server keep an estimate of each client's update, and send corrections of it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -124,7 +124,7 @@ class CodedTopK(TopK):
     """Top-K that sends places as gaps, in Rice's code: about log₂(d/k) + 2 bits a place instead of 16 or more, so that
     more entries fit.
 
-    The code of k places with w low bits has at most k(1 + w) + (d - k)/2^w bits, which is what a message has room for.
+    The code of k places with w low bits has at most k(1 + w) + (d - k)/2^w bits, the size of a message.
     """
 
     def check(self) -> None:

@@ -24,8 +24,8 @@ def chance_of_change(count: int, trials: int, *, bound: float, error: float) -> 
 
 
 def decided_counts(trials: int, *, bound: float, error: float) -> tuple[int, int]:
-    """The most successes that put a probability below a bound (-1 if none do), and the fewest that put it above (trials
-    + 1 if none do). Arguments, errors and O(log trials) as `chance_of_change`."""
+    """The largest number of successes that puts a probability below a bound (-1 if there is none), and the smallest
+    that puts it above (trials + 1 if there is none). Arguments, errors and O(log trials) as `chance_of_change`."""
     proportion_interval(0, trials, error=error)  # checks
     low = _last(lambda count: proportion_interval(count, trials, error=error).high <= bound, trials)
     high = _last(lambda count: proportion_interval(count, trials, error=error).low <= bound, trials) + 1

@@ -1,1 +1,1 @@
-"""Which runs exist, in which jobs, and what they cost."""
+"""The runs, their jobs, and their cost."""

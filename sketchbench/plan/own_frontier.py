@@ -217,8 +217,7 @@ class OwnProblem:
         return max(1, min(BATCH, *(smallest(node, self.data, self.seed)[0] for node in self.partitions.values())))
 
     def compressors(self, whole: bool) -> list[str]:
-        """The names of the compressors: those of the project's study and the user's own; with `whole` false, of the
-        project's only those of FEW."""
+        """The names of the compressors: the project's (only those in FEW if `whole` is false) and the user's own."""
         study = read(CONF, TRAINING, "quick")
         own = sorted(path.stem for path in (self.folder / KIND).glob("*.yaml"))
         listed = [name for method in study.methods for name in (own if method == MINE else [method])]
@@ -226,7 +225,7 @@ class OwnProblem:
         return [name for name in listed if (whole or name in (*FEW, *own)) and (dense or name != DENSE)]
 
     def takes(self, compressor: str, compression: float, compressions: Sequence[float]) -> bool:
-        """Whether a compressor fits the budget of a compression."""
+        """Return whether a compressor fits the budget of a compression."""
         make = instantiate(self.composed(compressor, {})[KIND]["algorithm"], _partial_=True)
         try:
             at_budget(make, self.layout, compression, compressions)
@@ -441,7 +440,7 @@ def write(problem: OwnProblem, plan: Plan, command: str) -> ReportedScale:
 
 
 def size_in(place: Path) -> Size | None:
-    """The size in a folder, by an earlier call of the command; None for none."""
+    """The size that an earlier call of the command chose in a folder; None without an earlier call."""
     try:
         content = parse_json((place / SIZE).read_text(encoding="utf-8"), SIZE)
         parts: list[Any] = [tuple(one) if isinstance(one, list) else one for one in content]

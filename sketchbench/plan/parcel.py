@@ -1,7 +1,7 @@
 """Parcels: all that a job reads, and all that it writes, as one file each, for jobs that share no folder with the plan.
 
 The storage of Snakemake carries a file that a rule names in advance. How many records and checkpoints a batch has is
-known by the plan alone, so they travel in tar archives: one goes to the job, one comes home.
+known by the plan alone, so they travel in tar archives: one is sent to the job, the other is sent back.
 """
 
 import functools
@@ -82,7 +82,7 @@ def pack_data(name: str, parcel: Path) -> None:
 
 
 def send(entries: Sequence[Entry], parcel: Path, folder: Path | None = None, commit: str | None = None) -> None:
-    """Pack what the job of a batch needs: the runs without records, their checkpoints, and a user's folder."""
+    """Pack the input of a batch's job: the runs without records, their checkpoints, and a user's folder."""
     left = _left(entries)
     own = {f"{FOLDER}/{path.relative_to(folder)}": path for path in _files([folder])} if folder else {}
     texts = {BATCH: json.dumps(left, sort_keys=True)} | ({COMMIT: commit} if commit else {})
@@ -90,14 +90,14 @@ def send(entries: Sequence[Entry], parcel: Path, folder: Path | None = None, com
 
 
 def pack_outcome(entries: Sequence[Entry], outcome: Outcome, parcel: Path, log: Path | None = None) -> None:
-    """Pack what the job of a batch has made: records, checkpoints, the log, and what failed or is unfinished."""
+    """Pack the results of a batch's job: records, checkpoints, the log, and failed or unfinished runs."""
     records = [path for entry in entries if is_there(path := Path(entry["record"]), entry)]
     files = {str(path): path for path in [*records, *_checkpoints(entries)]} | ({LOG: log} if log else {})
     _pack(parcel, files, {OUTCOME: json.dumps(outcome._asdict(), sort_keys=True)})
 
 
 def take(parcel: Path, entries: Sequence[Entry], receipt: Path, log: Path | None = None) -> list[str]:
-    """Put what a job has made where it belongs, and write the receipt of its batch. Returns a line for each run that
+    """Move a job's results to their places, and write the receipt of its batch. Returns a line for each run that
     failed; there is no receipt then, and all else of the parcel is there. Raises RecordError for a record that isn't
     whole or as planned, and FileError for one that lacks."""
     make_folder(receipt.parent)
@@ -127,7 +127,7 @@ def take(parcel: Path, entries: Sequence[Entry], receipt: Path, log: Path | None
 
 def unpack(archive: Path, folder: Path) -> None:
     """Write an archive's plain files into a folder. Links and devices are left out. Raises TarError for a file that
-    would be outside. (`extractall` has no filter before Python 3.11.4, which Debian 12 lacks.)"""
+    would be outside the folder. (`extractall` has no filter before Python 3.11.4, which Debian 12 lacks.)"""
     folder = folder.resolve()
     with tarfile.open(archive) as tar:
         for member in tar:

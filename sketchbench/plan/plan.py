@@ -96,7 +96,8 @@ class Plan:
 
     @functools.cached_property
     def shared(self) -> list[str]:
-        """The studies that share processes; a short study with a user's code, which may fail, shares none."""
+        """The studies that share processes; a short study with a user's code, which may fail, does not share a
+        process."""
         if self.sharing == "short":
             return [study for study, runs in self.runs.items() if _is_short(list(runs.values()))]
         return list(self.runs) if self.sharing else []

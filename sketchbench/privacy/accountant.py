@@ -59,9 +59,9 @@ class FloorError(RefusedError):
 
 @checked
 def epsilon(accountant: str, mechanism: Mechanism, delta: float) -> float:
-    """The ε for which an accountant shows a mechanism to be (ε, δ)-differentially private; the largest if clients
-    differ. The accountant is a name in ACCOUNTANTS (see the module), the mechanism everything that is released, 0 < δ <
-    1.
+    """The ε for which an accountant shows that a mechanism is (ε, δ)-differentially private. If clients differ, it is
+    the largest of their ε. The accountant is a name in ACCOUNTANTS (see the module), the mechanism everything that is
+    released, 0 < δ < 1.
 
     Raises RefusedError if the accountant's theorem does not cover the mechanism, or beyond its numerical limits;
     OutOfRangeError if a lemma's condition on ε, δ or batches is not met; ValueError for an unknown accountant, a δ out

@@ -1,7 +1,7 @@
 """Accounts of `sketchbench.epsilon` and `sketchbench.calibrated_sigma`: they refuse an ε that is known to be too small.
 
-song2023 Theorem 6.2 is false for long trainings, see docs/findings.md. The claims measure by how much, so that
-`privacy.accountant` has the theorem as printed; who promises an ε to people must not be told it.
+song2023 Theorem 6.2 is false for long trainings, see docs/findings.md. The claims measure by how much, so
+`privacy.accountant` has the theorem as printed. A user who promises an ε to people must not get this ε.
 """
 
 from sketchbench.privacy import accountant as plain

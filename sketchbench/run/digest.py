@@ -2,8 +2,8 @@
 
 It covers the named modules and every module of the project that these import, each as its syntax tree. Words are no
 part of it: comments, docstrings, the texts of errors and of log lines, the modules in `DESCRIPTIONS`. Nor are places:
-an import counts by the imported name and the code of the module that defines it, so that a module may move or get
-another name, and by its name alone where a stub says that it is another package's. A package's `__init__` counts where
+an import counts by the imported name and the code of the module that defines it, so a module may move or get another
+name. It counts by its name alone if a stub says that it belongs to another package. A package's `__init__` counts where
 something is imported that it defines itself.
 """
 
@@ -25,7 +25,7 @@ LOGGERS = ("log", "logger", "logging", "warnings")
 
 
 class Import(NamedTuple):
-    """An imported name: what it is called in the importing file, and the dotted name that it is imported from."""
+    """An imported name: its name in the importing file, and the dotted name that it is imported from."""
 
     local: str
     name: str

@@ -29,8 +29,8 @@ def family_of(config: dict[str, Any]) -> Any:
 
 
 def check_sizes(config: dict[str, Any]) -> None:
-    """Check that the method of a resolved config takes the sizes d and b, if it is one of operators. The sizes of a
-    compressor depend on its network, so its run checks them.
+    """Check that the sketch or recovery of a resolved config takes the sizes d and b. The sizes of a compressor depend
+    on its network, so its run checks them.
 
     Raises:
         ConfigError, ValueError: as `family_of`.

@@ -63,8 +63,8 @@ class Trial(NamedTuple):
 def run(config: dict[str, Any], path: Path, folder: Path | None = None) -> list[Row]:
     """Execute a config, or the one trial that it names, and write its record. Returns the rows.
 
-    A trial's record holds what the trial gave, not yet what follows from it: a row for each section of the task, with
-    its values as JSON. Raises Unfinished at its time limit; only checkpoints are written then.
+    A trial's record holds the raw values of the trial, as JSON: a row for each section of the task. Rows of results are
+    made later from all trials. Raises Unfinished at its time limit; only checkpoints are written then.
     """
     start, cpu_start, digest = time.monotonic(), time.process_time(), CodeDigest()
     signed, code = signature(config, folder, digest), code_of(config, folder, digest)

@@ -28,7 +28,7 @@ def code_of(config: dict[str, Any], folder: Path | None = None, digest: CodeDige
 def signature(config: dict[str, Any], folder: Path | None = None, digest: CodeDigest | None = None) -> str:
     """16 hex digits that change with whatever can change a run's numbers; arguments as of `code_of`.
 
-    Where a class stands in the project is no part of it: a `_target_` counts by the name and the code of its class.
+    The place of a class in the project is no part of it: a `_target_` counts by the name and the code of its class.
     """
     digest = digest or CodeDigest()
     outcome = _placeless(outcome_config(config), digest, (folder,) if folder else ())

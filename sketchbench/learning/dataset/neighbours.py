@@ -27,7 +27,7 @@ ENTRIES = 2**24  # float32 numbers of a block
 
 @dataclass(frozen=True)
 class Neighbourhood:
-    """What the nearest training images say of a data set.
+    """Statistics of the nearest training images of a data set.
 
     Arguments:
         copies: the number of each test image with a near copy in the training part, and of that copy, int64 (n, 2).

@@ -1,5 +1,5 @@
-"""A user's own data sets, from a file of arrays or from a folder of pictures by class. Their arrays are read-only, so
-that code which would change them, such as a partition that sorts the labels, raises ValueError."""
+"""A user's own data sets, from a file of arrays or from a folder of pictures by class. Their arrays are read-only: code
+that would change them, such as a partition that sorts the labels, raises ValueError."""
 
 import functools
 import logging

@@ -137,8 +137,8 @@ def dirichlet(labels: Labels, seed: int, clients: Count, alpha: Positive = 0.5) 
 @checked
 def by_user(labels: Labels, seed: int, clients: Count, users: Users = None) -> Parts:
     """Give every client the samples of one user, for a natural partition: of the users with the most samples, in the
-    order of their numbers. `users` is each sample's user, integers (n,). Nothing is random, and the seed without
-    effect. Raises ValueError without users, or for more clients than users."""
+    order of their numbers. `users` is each sample's user, integers (n,). Nothing is random, and the seed has no effect.
+    Raises ValueError without users, or for more clients than users."""
     _check(clients, labels)
     if users is None:
         raise ValueError("users=None must be a number for each sample; give the data set users, or deal it otherwise")

@@ -1,4 +1,4 @@
-"""Which networks are perceptrons for certain, so that matrix products may stand for their `forward`."""
+"""Recognise perceptrons, whose `forward` may be replaced by matrix products."""
 
 from torch import nn
 

@@ -1,1 +1,1 @@
-"""Checking a user's folder before anything runs: its file names, what its YAML says, and what its code does."""
+"""Checking a user's folder before anything runs: its file names, its YAML files, and its code."""

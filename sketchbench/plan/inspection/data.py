@@ -1,4 +1,4 @@
-"""What a data set's pixels, labels and nearest images say: mistakes are raised, doubts are returned as notes."""
+"""Checks of a data set's pixels, labels and nearest images: mistakes are raised, doubts are returned as notes."""
 
 from collections.abc import Iterator
 

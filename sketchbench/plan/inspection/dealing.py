@@ -1,4 +1,4 @@
-"""What a partition does with the seed, and with the order of the images in their file."""
+"""Checks of a partition: its use of the seed, and of the order of the images in their file."""
 
 import functools
 from collections.abc import Callable

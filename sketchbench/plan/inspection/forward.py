@@ -1,4 +1,4 @@
-"""Whether a user's network computes with the weights that it is handed, and keeps nothing from call to call.
+"""Check that a user's network computes with the given weights, and keeps nothing from call to call.
 
 Trainings hand a network other weights in each call, and let `nn.BatchNorm2d` take each client's own means. A `forward`
 that looks elsewhere would go on with its first weights, without an error.

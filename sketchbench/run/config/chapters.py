@@ -27,7 +27,7 @@ def named(conf: Path, kind: str) -> dict[str, Path]:
 def entries_of(path: Path, content: Any) -> list[tuple[str, Any]]:
     """The entries in a file's content, each with its place for error messages.
 
-    A file holds one entry, with an `id`, or several by id, with what all of them have under `shared`.
+    A file holds one entry, with an `id`, or several by id, whose common values are under `shared`.
     """
     if not isinstance(content, dict) or not content or not all(isinstance(one, dict) for one in content.values()):
         return [(str(path), content)]

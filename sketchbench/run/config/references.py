@@ -11,8 +11,8 @@ Path = tuple[str, ...]
 
 
 def check_references(root: Any) -> None:
-    """Raise ConfigError, in one line, if the references of an unresolved config repeat more than LARGEST values, or one
-    is made by another one."""
+    """Raise ConfigError, in one line, if the references of an unresolved config repeat more than LARGEST values, or a
+    reference contains another."""
     try:
         _count(root, (), root, {})
     except RecursionError:

@@ -1,4 +1,4 @@
-"""Checks of what an operator offers beside R and Rᵀ: copies, selected and joined operators, forms, sparse vectors."""
+"""Checks of an operator's methods other than R and Rᵀ: copies, selected and joined operators, forms, sparse vectors."""
 
 import copy
 import pickle

@@ -91,8 +91,8 @@ class Independence:
         return self._between(places, max(2, self.trials // 2))
 
     def of_bits(self) -> tuple[Dependence, Floats]:
-        """The dependence of operators with the same number whose keys differ in one or few bits (`key_changes`), and,
-        for each change of the key, the share of operators that it leaves unchanged."""
+        """The dependence of operators with the same number, if keys differ in one or few bits (`key_changes`), and the
+        share of operators that each change of the key leaves unchanged."""
         changes = list(key_changes(self.subject.key))
         count = max(2, min(self.trials, OF_A_BIT))
         places = [(key, 0, where) for key, where in changes]

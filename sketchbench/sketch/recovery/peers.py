@@ -41,7 +41,8 @@ def orthogonal_matching_pursuit(phi: Finite, y: Sample, k: Count, applications: 
 def cosamp(phi: Finite, y: Sample, k: Count, applications: Count) -> Vector:
     """CoSaMP (Needell and Tropp 2009). An iteration solves least squares, by three steps of conjugate gradients, on the
     union of the last support and the 2k largest entries of Φᵀ residual, and keeps the k largest entries of the
-    solution. It takes nine applications: for the residual, for its Φᵀ, before the steps, and two for each step."""
+    solution. An iteration takes nine applications: for the residual, for its Φᵀ, before the steps, and two for each
+    step."""
     y, exponent = _in_own_unit(phi, y, k)
     x = np.zeros(phi.shape[1])
     for _ in range(applications // (2 * CG_STEPS + 3)):

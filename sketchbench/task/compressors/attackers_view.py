@@ -26,8 +26,8 @@ def view(subject: CompressorSubject, played: RunRound, tolerance: float) -> Valu
 
     The map of `lens` gives the numbers of `lens` at the true update: to `tolerance`; or, for numbers that are the
     decoded update, at least as well as the identity, or as a smooth map of signs; or up to what the clients' randomness
-    changes. In all messages together, no other update fits the numbers better, and none is less surprising; another
-    client's fits worse.
+    changes. In all messages together, no other update fits the numbers better or is less surprising; another client's
+    update fits worse.
     """
     unsure = allowed = 0.0
     fits, surprises = np.zeros(3), np.zeros(5)

@@ -50,8 +50,8 @@ class Challenge(LeakageLimits):
         return replace(self, attacks=Beside(**vars(self.attacks), own=find))
 
     def scores(self, only: Collection[str] = ()) -> Iterator[Score]:
-        """The scores under these conditions, by default under all, the best attack first; none where no attack reads
-        the messages. Raises ValueError for an unknown condition."""
+        """The scores under these conditions, by default under all, the best attack first; empty if no attack reads the
+        messages. Raises ValueError for an unknown condition."""
         for name in only:
             choose("condition", name, self.conditions)
         for name in only or self.conditions:

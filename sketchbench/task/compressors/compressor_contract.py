@@ -1,4 +1,4 @@
-"""The contract of compressors: what every compressor must keep before trainings with it are worth measuring."""
+"""The contract of compressors: the checks that a compressor must pass before trainings with it are worth measuring."""
 
 import itertools
 import logging
@@ -78,7 +78,7 @@ class Candidate(NamedTuple):
 
 
 class Biases(NamedTuple):
-    """What the draws of one size say of an unbiased compressor: counted events by name, and means."""
+    """Deviations of an unbiased compressor, from the draws of one size: counted events by name, and means."""
 
     events: list[tuple[str, Values]]
     means: list[Candidate]
@@ -86,7 +86,7 @@ class Biases(NamedTuple):
 
 @dataclass(frozen=True)
 class CompressorContract(Checked):
-    """Tests whether a compressor C keeps its statements, and what every training relies on, at each size.
+    """Tests at each size the statements of a compressor C, and the properties on which every training relies.
 
     A size is a layout of a network's parameters (d) and a compression. Sizes that the compressor refuses are left out;
     if it refuses all, there is a single row `bytes` with the status `refused` and the reason.
@@ -104,7 +104,8 @@ class CompressorContract(Checked):
     the allowance, and the bound is 1:
 
         each_loss: as `loss`, of every vector and message, if messages depend on nothing random.
-        round: in one round, or of one client, the mean along x is off, although it states that it is unbiased.
+        round: in one round, or for one client, the mean along x is off, although the compressor states that it is
+            unbiased.
         correlated: deviations of rounds or trials depend on one another, as above.
         region: a part of a large update is off in the mean, although it states that it is unbiased.
         feedback: error feedback loses or doubles more than `tolerance` of the updates, although it states that it

@@ -86,10 +86,10 @@ class FrontierLeakage(Checked):
     the label, the weights, the compressor, and the training images. The clients' images have different classes, unless
     there are more clients than classes. Without a message, the attacker knows the class mean: the mean training image
     of the label's class. The lead of an attack is its PSNR minus that of the class mean. The rows are about one attack
-    of `StackedAttacks` (column `attack`): that with the highest mean PSNR in `choosing` further trials, so that the
+    of `StackedAttacks` (column `attack`): the attack with the highest mean PSNR in `choosing` further trials, so the
     choice does not depend on the judged trials. Rows by `case`, the place from which the first client's image is
-    attacked (`server`, `sum`, `another client` or `eavesdropper`; see `WatchedRounds.sights`), and by
-    `round`, the number of observed rounds, with `bytes_seen`:
+    attacked (`server`, `sum`, `another client` or `eavesdropper`; see `WatchedRounds.sights`), and by `round`, the
+    number of observed rounds, with `bytes_seen`:
 
     - `psnr` (dB), `ssim`: of the reconstruction, after one round; the cases `mean image` and `class mean` are guesses.
     - `lead`: mean lead, in dB; bound: 0.
@@ -99,12 +99,12 @@ class FrontierLeakage(Checked):
       or any smaller number of rounds; few if it is visible in the median trial; bound: 1/2.
     - `visible`: the number of trials in which it has been visible; few if it is not in the median trial; bound: 1/2.
     - `visible_unlabelled`: the same for a server that reads the label from the messages, by `read_labels`. An image
-      whose label is read wrongly does not count as visible, so that the number is a lower bound.
+      whose label is read wrongly does not count as visible, so the number is a lower bound.
     - `until`: the median of the rounds until the image is visible; `unfinished` if it is not within the most `rounds`.
     - `picture`: the images of the first trials, and the reconstructions by the server and from the sum; the value is
       the PSNR.
 
-    An attack ends when all images have been visible, or messages repeat: `hidden` and `visible` then stay.
+    An attack ends when all images have been visible, or messages repeat: `hidden` and `visible` then stay constant.
 
     The column `positive_control` has the number of trials in which the most likely image of its class, given the
     client's uncompressed message, has a lead above `judging.control`.

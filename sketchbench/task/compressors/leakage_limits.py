@@ -129,7 +129,7 @@ class LeakageLimits(Checked):
       0.
     - `hidden` and `visible`: the number of trials with a lead below `least`, or not below; bound: 1/2. The column
       `optimiser_failed` counts the trials in which no attack's answer fits the messages as well as the victim's images
-      do. Where it fails as a rule, few visible images say nothing about the messages.
+      do. If it fails as a rule, few visible images say nothing about the messages.
     - `gain`: mean lead minus that of the best attack on the first message alone, in dB, for conditions of several
       messages; bound: NEGLIGIBLE.
     - `accuracy`: mean accuracy of the networks on the test images.

@@ -28,7 +28,7 @@ ONE, MEAN = "one client", "mean of clients"
 
 @dataclass(frozen=True)
 class MessageError(Checked):
-    """The first round of a compressor beside that of a reference, on the clients' gradients at random weights.
+    """The first round of a compressor, compared with a reference, on the clients' gradients at random weights.
 
     Cases (`case`): a single client, averaged over the clients, and all clients. Rows:
         error: ‖step - mean update‖² / ‖mean update‖².

@@ -25,7 +25,8 @@ log = logging.getLogger(__name__)
 
 
 class Journey(NamedTuple):
-    """Rounds and a client's bytes until each trial reached the target, (trials,), NaN for never; rows `curve`."""
+    """Rounds and a client's bytes until each trial reached the target, (trials,), NaN if it never did; and rows
+    `curve`."""
 
     rounds: NDArray[np.float64]
     bytes: NDArray[np.float64]

@@ -58,8 +58,8 @@ class PeerToPeerLearning(Checked):
     `error`, by `case`: mean of ‖Δ̂ - Δ‖/‖Δ‖. The cases are the estimates of node 0's weights W_0: `option I`, W_0 S Sᵀ;
     `option II`, W_0 S S⁺; `own weights`, W_1 + (W_0 - W_1) S S⁺; and `plain`, for nodes that exchange unsketched
     weights.
-    `inverse_error`, by `case`: mean of 1/error, and the number of trials in which it exceeds 1, so that Δ̂ is nearer to
-    Δ than 0 is.
+    `inverse_error`, by `case`: mean of 1/error, and the number of trials in which it exceeds 1: there Δ̂ is nearer to Δ
+    than 0 is.
     `loss`, by `case` (`sketched` or `plain`): mean loss of all nodes, over the first loss.
     """
 

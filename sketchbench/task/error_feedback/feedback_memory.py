@@ -42,7 +42,7 @@ class Arms(Checked):
     With k entries of a step: `tables` and `linear` (CountSketches of `rows` rows, redrawn in each trial, with
     independent hashes, or with 2-wise independent buckets and 4-wise independent signs for every row), CountSketches of
     `other_rows` at compression 1, and `fiht` (whose rows are one draw for all trials). With `few` entries: `few_tables`
-    and `few_fiht`. With both: the largest entries themselves. All but the row counts and entries are compressions d/b.
+    and `few_fiht`. With both: the largest entries themselves. The other fields are lists of compressions d/b.
     """
 
     k: Count

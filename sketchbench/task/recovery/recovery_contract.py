@@ -1,4 +1,4 @@
-"""The contract of recoveries: what every recovery must keep before its errors are worth measuring."""
+"""The contract of recoveries: the checks that a recovery must pass before its errors are worth measuring."""
 
 import dataclasses
 import logging
@@ -26,7 +26,7 @@ RARE = 16  # one of so many units is tried at the sizes that follow the first
 
 @dataclass(frozen=True)
 class RecoveryContract(Checked):
-    """Tests at many sizes whether a recovery keeps what all measurements of it rely on.
+    """Tests at many sizes the properties of a recovery on which all its measurements rely.
 
     Rows that count signals with a wrong result; the bound is 1, in units of the allowance, and `maximum` belongs to the
     size of the row:

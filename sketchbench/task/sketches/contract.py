@@ -1,4 +1,4 @@
-"""The contract of sketches: what every sketch family must keep before anything else is worth measuring."""
+"""The contract of sketches: the checks that a sketch family must pass before anything else is worth measuring."""
 
 import dataclasses
 import itertools
@@ -36,7 +36,7 @@ CALLED = (forms.check, shapes.in_batches, shapes.in_stacks, calls.check, large.c
 
 @dataclass(frozen=True)
 class Contract(Checked):
-    """Tests at many sizes whether a sketch family keeps what all measurements rely on.
+    """Tests at many sizes the properties of a sketch family on which all measurements rely.
 
     Rows that count broken operators, with errors in units of rounding; bound: 1:
 

@@ -226,9 +226,9 @@ def _reordered(phi: Sketch, order: Array) -> Sketch:
 
 
 def permute(subject: RecoverySubject, count: int) -> Values:
-    """Differences of estimates, if the columns of Φ have another order, from the same estimates in that order: (N,).
-    Empty with padding, or if the recovery refuses a permuted operator. Without iterations, ties at the k-th place are
-    left out: the place decides them."""
+    """Differences (N,) between the estimates with permuted columns of Φ, and the permuted estimates. Empty with
+    padding, or if the recovery refuses a permuted operator. Without iterations, ties at the k-th place are left out:
+    the place decides them."""
     phi = subject.operator()
     if phi.padded().d != phi.d or not states(subject.recovery(), "permutes"):
         return np.zeros(0)

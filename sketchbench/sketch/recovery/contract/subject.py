@@ -41,7 +41,7 @@ class RecoverySubject:
     @property
     def k(self) -> int:
         """The number of nonzeros in tests with a single k. With few, FIHT's steps vanish after as many iterations, and
-        rounding alone decides the next ones."""
+        rounding alone decides the next steps."""
         return max(1, self.d // SHARE)
 
     def recovery(self, k: int | None = None, **changed: Any) -> Recovery:
