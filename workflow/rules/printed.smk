@@ -25,6 +25,7 @@ rule printed:
         mem_mb=lambda wildcards, attempt: 800 * attempt,
         runtime=lambda wildcards, attempt: 3 * attempt,
     params:
+        uses=[*manifests(REPORTS), *SEALED_TABLES],
         scale=config["scale"],
         older=",".join(PRINTED_OLDER),
         code=CODES["printed"],
