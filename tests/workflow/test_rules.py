@@ -1,0 +1,82 @@
+"""Every rule runs in a folder that holds the sources and what the rule names, and nothing else."""
+
+import re
+import shutil
+from pathlib import Path
+
+import isolated
+import pytest
+import yaml
+from conftest import LONG, ROOT, STUDY, Project
+
+pytestmark = pytest.mark.workflow
+RULES = ROOT / "workflow" / "rules"
+TRAVELLING = {RULES / "away.smk", RULES / "home.smk"}  # whose rules tests/storage runs
+RULE = re.compile(r"^ *(?:use rule \w+ as|rule) (\w+)", re.MULTILINE)
+PRINTED = {
+    "paper": "song2023",
+    "place": "Table 1",
+    "about": "squared errors",
+    "common": {"unit": "1", "size": "any", "study": "tiny", "criterion": "open", "reason": "a test"},
+    "cells": [{"cell": "one", "printed": "1"}],
+}
+FRONTIER = {
+    "task": "frontier",
+    "compressor": ["none", "top_k"],
+    "axes": {"task.compression": [4]},
+    "scales": {"smoke": {"set": {
+        "task.trials": 2, "task.training.rounds": 2, "task.training.judged": 1,
+        "task.tuning.first": 1, "task.tuning.rounds": 1, "task.tuning.trials": 1,
+    }}},
+}  # fmt: skip
+COSTS = "scale,study,runs,seconds,longest,mebibytes\nsmoke,tiny,2,5,5,100\nsmoke,other,2,40,40,100\n"
+
+
+def write(file: Path, content: object) -> None:
+    file.write_text(yaml.safe_dump(content, sort_keys=False))
+
+
+def share(project: Project, value: str) -> None:
+    """Let studies share processes: `short` ones, or none."""
+    project.edit("conf/workflow.yaml", lambda text: re.sub("smoke: [a-z0-9]+", f"smoke: {value}", text))
+
+
+@pytest.mark.weekly
+def test_each_rule_reads_and_writes_what_it_names(project: Project) -> None:
+    """A job that reads another file fails, and one that writes another file does; the reports are the ordinary ones."""
+    conf = project.path / "conf"
+    for name, study in {"other": STUDY, "long": LONG}.items():
+        (conf / "study" / f"{name}.yaml").write_text(study)
+    write(conf / "study" / "frontier.yaml", FRONTIER)
+    write(conf / "printed" / "song2023-table-1.yaml", PRINTED)
+    (conf / "costs.csv").write_text(COSTS)
+    share(project, "short")
+    project.succeed()
+    ordinary = project.reports()
+    assert {"frontier.csv", "printed.csv", "figures/frontier.png", "tables/long.csv"} <= ordinary.keys()
+
+    for name in ("results", "reports", ".snakemake"):
+        shutil.rmtree(project.path / name)
+    isolated.isolate(project)
+    one_at_a_time = ("--cores", "1")  # as each job takes home the seals that it has found
+    assert "2 runs reached their time limit" in project.succeed("minutes=1.0e-9", *one_at_a_time)
+    project.succeed(*one_at_a_time)
+    assert project.reports() == ordinary
+    share(project, "16")
+    shutil.rmtree(project.path / "reports")
+    project.succeed(*one_at_a_time)
+    assert project.reports() == ordinary
+
+    ran = set((project.path / isolated.RAN).read_text().split())
+    rules = {name for file in RULES.glob("*.smk") if file not in TRAVELLING for name in RULE.findall(file.read_text())}
+    assert ran == rules
+
+
+@pytest.mark.parametrize("rule", ["claim", "run"])
+def test_a_rule_that_names_too_little_fails(project: Project, rule: str) -> None:
+    """The verdicts read the seals of tables, and a job writes records: neither is an input or an output."""
+    isolated.isolate(project)
+    project.edit(f"workflow/rules/{rule}.smk", lambda text: re.sub(r" uses=.*?(?=\n        [a-z])", " uses=[],", text, flags=re.DOTALL))
+    code, told = project.run("--cores", "1")
+    assert code != 0
+    assert "has no seal" in told or "wrote what it does not name" in told
