@@ -4,6 +4,7 @@
 """
 
 import functools
+import hashlib
 import importlib.util
 import os
 import shlex
@@ -16,13 +17,16 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 from small_project import projects
 
 from sketchbench.federated import checkpoint
+from sketchbench.learning.dataset import mnist
 from sketchbench.run import record
 
+isolated = importlib.import_module("isolated")  # beside the small project
 ROOT = Path(__file__).parents[2]
 small, project = projects.small, projects.project  # fixtures
 
@@ -61,8 +65,12 @@ class Alone:
             "STORAGE_PACKAGES": str(packages),
             "SNAKEMAKE_STORAGE_S3_ENDPOINT_URL": server,
         }
-        for command in ("init -q", "add -A", "-c user.name=n -c user.email=e commit -qm all"):  # what travels
-            subprocess.run(["git", *command.split()], cwd=project.path, check=True)
+        self.commit()
+
+    def commit(self) -> None:
+        """All files, as Snakemake's archive has those that git tracks."""
+        for command in ("init -q", "add -A", "-c user.name=n -c user.email=e commit -qm all"):
+            subprocess.run(["git", *command.split()], cwd=self.project.path, check=True)
 
     def start(self, *settings: str) -> "subprocess.Popen[str]":
         command = [sys.executable, "-m", "snakemake", "--executor=cluster-generic", "--jobs=4", "--cores=1"]
@@ -167,6 +175,42 @@ def test_checkpoints_go_home_and_to_the_next_job(alone: Alone) -> None:
     found_alone = outcome(alone.project)
     assert any("trial1.parquet" in name for name in found_alone)
     assert found_alone == shared(alone.project)
+
+
+def small_mnist(project: projects.Project, folder: Path) -> None:
+    """MNIST's files with 60 images, which the project takes for the official ones."""
+    random, sums = np.random.default_rng(5), {}
+    (folder / "mnist").mkdir(parents=True)
+    for name in mnist.CHECKSUMS:
+        shape = (60, 28, 28) if "images" in name else (60,)
+        content = bytes([0, 0, 8, len(shape)]) + np.array(shape, ">i4").tobytes()
+        content += random.integers(0, 256 if "images" in name else 10, shape, np.uint8).tobytes()
+        (folder / "mnist" / name).write_bytes(content)
+        sums[mnist.CHECKSUMS[name]] = hashlib.sha256(content).hexdigest()
+
+    def with_sums(text: str) -> str:
+        return functools.reduce(lambda text, pair: text.replace(*pair), sums.items(), text)
+
+    project.edit("sketchbench/learning/dataset/mnist.py", with_sums)
+
+
+def test_each_rule_reads_and_writes_what_it_names(alone: Alone) -> None:
+    """As in tests/workflow/test_rules.py. A data set is sent once, for two jobs and for those of a later run."""
+    project, data = alone.project, alone.project.path.parent / "data"
+    study = project.path / "conf" / "study" / "long.yaml"
+    study.write_text(projects.LONG.replace("dataset: digits", "dataset: mnist"))
+    small_mnist(project, data)
+    isolated.isolate(project)
+    (project.path / ".gitignore").write_text(f"{isolated.RAN}\n")
+    alone.commit()
+    alone.environment["SKETCHBENCH_DATA"] = str(data)
+    told = alone.run("minutes=1.0e-9")
+    assert told.count("to the storage: mnist-") == 1
+    assert "to the storage" not in alone.run()
+    places = [project.path, *alone.jobs.glob("*/work")]
+    ran = {name for place in places if (file := place / isolated.RAN).is_file() for name in file.read_text().split()}
+    rules = ROOT / "workflow" / "rules"
+    assert ran >= {*isolated.rules(rules / "home.smk"), *isolated.rules(rules / "away.smk")}
 
 
 @pytest.mark.parametrize("name", ["kubernetes", "aws_batch"])

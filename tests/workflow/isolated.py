@@ -1,17 +1,20 @@
 """Rules in folders of their own: a Snakefile that ends with `shell = isolated.shell` gives each job the sources, its
 inputs and what its parameters name, and fails a job that writes anything that its rule does not name."""
 
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from snakemake.utils import format as filled
 
 SOURCES = ("conf", "workflow", "sketchbench", "environment.yml")  # of the archive that Snakemake makes; no reports
 RAN = Path("isolated.txt")  # the names of the rules that ran
+RULE = re.compile(r"^ *(?:use rule \w+ as|rule) (\w+)", re.MULTILINE)
 
 
 def shell(command: str, **_: object) -> None:
@@ -33,7 +36,7 @@ def shell(command: str, **_: object) -> None:
         before = state(place)
         subprocess.run(["bash", "-euo", "pipefail", "-c", text], cwd=place, check=True)
         allowed = uses | made
-        other = [path for path in state(place).items() - before if not is_below(path[0], allowed)]
+        other = [path for path in state(place).items() - before.items() if not is_below(path[0], allowed)]
         assert not other, f"{job['rule']} wrote what it does not name: {sorted(str(path) for path, _ in other)}"
         for path in allowed:
             if (place / path).exists():
@@ -62,7 +65,12 @@ def state(folder: Path) -> dict[Path, tuple[int, int]]:
     return {path.relative_to(folder): (path.stat().st_size, path.stat().st_mtime_ns) for path in files}
 
 
-def isolate(project: "Project") -> None:
+def rules(*files: Path) -> set[str]:
+    """The names of the rules in files."""
+    return {name for file in files for name in RULE.findall(file.read_text(encoding="utf-8"))}
+
+
+def isolate(project: Any) -> None:
     """Let each rule of a project run in a folder of its own."""
     lines = f"import sys\n\nsys.path.append({str(Path(__file__).parent)!r})\nimport isolated\n\n"
     project.edit("workflow/Snakefile", lambda text: f"{text}\n\n{lines}shell = isolated.shell\n")

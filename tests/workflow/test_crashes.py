@@ -35,7 +35,7 @@ def undisturbed(small: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[s
 
 def wait_for_jobs(parent: psutil.Process) -> list[psutil.Process]:
     """The jobs' processes, once one is at work."""
-    for _ in range(600):
+    for _ in range(2400):
         jobs = [p for p in parent.children(recursive=True) if _is_job(p)]
         if jobs:
             time.sleep(0.5)

@@ -12,7 +12,6 @@ from conftest import LONG, ROOT, STUDY, Project
 pytestmark = pytest.mark.workflow
 RULES = ROOT / "workflow" / "rules"
 TRAVELLING = {RULES / "away.smk", RULES / "home.smk"}  # whose rules tests/storage runs
-RULE = re.compile(r"^ *(?:use rule \w+ as|rule) (\w+)", re.MULTILINE)
 PRINTED = {
     "paper": "song2023",
     "place": "Table 1",
@@ -68,8 +67,7 @@ def test_each_rule_reads_and_writes_what_it_names(project: Project) -> None:
     assert project.reports() == ordinary
 
     ran = set((project.path / isolated.RAN).read_text().split())
-    rules = {name for file in RULES.glob("*.smk") if file not in TRAVELLING for name in RULE.findall(file.read_text())}
-    assert ran == rules
+    assert ran == isolated.rules(*{*RULES.glob("*.smk")} - TRAVELLING)
 
 
 @pytest.mark.parametrize("rule", ["claim", "run"])

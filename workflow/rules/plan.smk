@@ -180,6 +180,7 @@ if AWAY:
     SENT = {one.place: SentBatch(one, PLAN) for one in left if not one.needs}
     DONE_HERE = studies_of([one.place for one in left if one.needs])
 
+
 # Files that many jobs write can't be the output of one, and how many records a study has is known to the plan alone. So a
 # rule names them as its parameter `uses`; what is named so may be a folder.
 def manifests(*folders):
