@@ -189,7 +189,7 @@ def module_names(text: str) -> Iterator[str]:
 
 
 def _imports(nodes: Sequence[ast.AST]) -> Iterator[Import]:
-    """All imports among the nodes of a file; of a module that is imported as a whole also each attribute that is used."""
+    """All imports among the nodes of a file; of a module imported as a whole also each attribute that is used."""
     modules: dict[str, str] = {}
     for node in nodes:
         if isinstance(node, ast.Import):

@@ -7,6 +7,7 @@ import functools
 import hashlib
 import importlib.util
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -224,6 +225,31 @@ def test_the_plugins_know_what_the_profiles_set(name: str) -> None:
     assert settings["container-image"]
     missing = [key for key in settings if f"--{key} " not in options() and f"--{key}\n" not in options()]
     assert not missing
+
+
+@pytest.mark.parametrize("name", ["kubernetes", "aws_batch"])
+def test_the_profiles_run_dry(alone: Alone, name: str) -> None:
+    """All but the cloud: the plan, the options of the executor, the parcels, their memory and their places."""
+    if importlib.util.find_spec(f"snakemake_executor_plugin_{name}") is None:
+        pytest.skip(f"snakemake-executor-plugin-{name} is not installed")
+    command = [sys.executable, "-m", "snakemake", "--dry-run", "--verbose"]
+    command += ["--workflow-profile", f"workflow/profiles/{name.replace('_', '-')}"]
+    command += ["--container-image", "registry/sketchbench", "--default-storage-prefix", "s3://bucket/folder"]
+    if name == "aws_batch":
+        command += ["--aws-batch-region=eu-central-1", "--aws-batch-job-queue=arn:q", "--aws-batch-job-role=arn:r"]
+    done = subprocess.run(
+        [*command, "--config", "scale=smoke"],
+        cwd=alone.project.path,
+        env=alone.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    told = done.stdout + done.stderr
+    assert done.returncode == 0, told
+    assert "s3://bucket/folder/results/smoke/tiny/1." in told
+    assert "mem_mb=2048" in told
+    assert re.search(r"^away +1$", told, re.MULTILINE)
 
 
 @functools.cache

@@ -1,5 +1,7 @@
 """Rules in folders of their own: a Snakefile that ends with `shell = isolated.shell` gives each job the sources, its
-inputs and what its parameters name, and fails a job that writes anything that its rule does not name."""
+inputs and what its parameters name, and fails a job that writes anything that its rule does not name.
+
+A data set that lies elsewhere is none of these: its checksum is in the name of what carries it."""
 
 import re
 import shutil
@@ -18,8 +20,8 @@ RULE = re.compile(r"^ *(?:use rule \w+ as|rule) (\w+)", re.MULTILINE)
 
 
 def shell(command: str, **_: object) -> None:
-    """Run the command of a job in an empty folder, and take home what its rule names. Raises CalledProcessError where
-    the command fails, and AssertionError for other files that it wrote."""
+    """Run the command of a job in an empty folder, and take home what its rule names. Raises AssertionError where the
+    command fails, and for other files that it wrote."""
     job = sys._getframe(1).f_locals
     text = filled(command, stepout=2)
     given = [one for value in job["params"] for one in (value if isinstance(value, list) else [value])]
@@ -34,13 +36,13 @@ def shell(command: str, **_: object) -> None:
         for path in made:
             (place / path).parent.mkdir(parents=True, exist_ok=True)
         before = state(place)
-        subprocess.run(["bash", "-euo", "pipefail", "-c", text], cwd=place, check=True)
+        code = subprocess.run(["bash", "-euo", "pipefail", "-c", text], cwd=place, check=False).returncode
         allowed = uses | made
+        for path in allowed if code == 0 else map(Path, job["log"]):
+            copy(place / path, path)
+        assert code == 0, f"{job['rule']} lacks something, or fails"
         other = [path for path in state(place).items() - before.items() if not is_below(path[0], allowed)]
         assert not other, f"{job['rule']} wrote what it does not name: {sorted(str(path) for path, _ in other)}"
-        for path in allowed:
-            if (place / path).exists():
-                copy(place / path, path)
     with RAN.open("a") as file:
         file.write(f"{job['rule']}\n")
 

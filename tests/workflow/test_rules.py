@@ -74,7 +74,8 @@ def test_each_rule_reads_and_writes_what_it_names(project: Project) -> None:
 def test_a_rule_that_names_too_little_fails(project: Project, rule: str) -> None:
     """The verdicts read the seals of tables, and a job writes records: neither is an input or an output."""
     isolated.isolate(project)
-    project.edit(f"workflow/rules/{rule}.smk", lambda text: re.sub(r" uses=.*?(?=\n        [a-z])", " uses=[],", text, flags=re.DOTALL))
+    uses = re.compile(r" uses=.*?(?=\n        [a-z])", re.DOTALL)
+    project.edit(f"workflow/rules/{rule}.smk", lambda text: uses.sub(" uses=[],", text))
     code, told = project.run("--cores", "1")
     assert code != 0
     assert "has no seal" in told or "wrote what it does not name" in told

@@ -181,8 +181,8 @@ if AWAY:
     DONE_HERE = studies_of([one.place for one in left if one.needs])
 
 
-# Files that many jobs write can't be the output of one, and how many records a study has is known to the plan alone. So a
-# rule names them as its parameter `uses`; what is named so may be a folder.
+# Files that many jobs write can't be the output of one, and only the plan knows how many records a study has. So a rule
+# names them as its parameter `uses`, which may name folders.
 def manifests(*folders):
     """The seals of the reports in these folders, with their locks."""
     return expand("{folder}/{name}", folder=folders, name=[seal.MANIFEST, seal.LOCK])

@@ -4,6 +4,7 @@ rule printed:
         tables=local(expand(f"{TABLE}.csv", study=PRINTED)),
         printed=local(PRINTED_FILES),
         verdicts=local(rules.claims.output.csv),
+        page=local(rules.claims.output.page),  # which the same seal names
     output:
         csv=local(
             report(
