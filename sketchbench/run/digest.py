@@ -11,7 +11,7 @@ import ast
 import functools
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -60,7 +60,6 @@ class CodeDigest:
         self._uncounted = [] if descriptions else [PROJECT / description for description in DESCRIPTIONS]
         self._locate = functools.cache(locate)
         self._link = functools.cache(self._find_links)
-        self._identify = functools.cache(self._identity)
         self._answers: dict[tuple[tuple[str, ...], tuple[Path, ...]], str] = {}
 
     def __call__(self, modules: tuple[str, ...], folders: tuple[Path, ...] = ()) -> str:
@@ -72,9 +71,6 @@ class CodeDigest:
     def identify(self, target: str, folders: tuple[Path, ...] = ()) -> str:
         """A `_target_` as its own name and the code of the file that defines it, wherever that file is; a target in
         another package as it is."""
-        return self._identify(target, folders)
-
-    def _identity(self, target: str, folders: tuple[Path, ...]) -> str:
         found = self.find(target, folders)
         return f"{target.rpartition('.')[2]} {parse(found).code}" if found else target
 
@@ -171,9 +167,8 @@ def _parse(path: Path, _changed: int) -> Source:
         tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
     except SyntaxError as error:
         raise ValueError(f"{path}, line {error.lineno}: {error.msg}") from None
-    nodes = list(ast.walk(tree))
-    imports = dict.fromkeys(_imports(nodes))
-    texts = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    imports = dict.fromkeys(_imports(tree))
+    texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
     strings = dict.fromkeys(name for text in texts for name in module_names(text))
     return Source(_sha256(_dump(_Wordless().visit(tree))), tuple(imports), tuple(strings))
 
@@ -188,10 +183,10 @@ def module_names(text: str) -> Iterator[str]:
         yield ".".join(parts[first:])
 
 
-def _imports(nodes: Sequence[ast.AST]) -> Iterator[Import]:
-    """All imports among the nodes of a file; of a module imported as a whole also each attribute that is used."""
+def _imports(tree: ast.AST) -> Iterator[Import]:
+    """All imports of a file; of a module that is imported as a whole also each attribute that is used."""
     modules: dict[str, str] = {}
-    for node in nodes:
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             modules |= {alias.asname or alias.name: alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -201,7 +196,7 @@ def _imports(nodes: Sequence[ast.AST]) -> Iterator[Import]:
                 yield Import(alias.asname or alias.name, f"{module}{dot}{alias.name}")
     for local, name in modules.items():
         yield Import(local, name)
-    for node in nodes:
+    for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
             local = node.value.id
             yield Import(f"{local}.{node.attr}", f"{modules[local]}.{node.attr}")
@@ -243,8 +238,9 @@ class _Textless(ast.NodeTransformer):
 def _dump(node: Any) -> str:
     """A syntax tree as text. Unlike `ast.dump`, without fields that are empty, which differ between Pythons."""
     if isinstance(node, ast.AST):
-        values = ((name, getattr(node, name, None)) for name in node._fields)
-        fields = [f"{name}={_dump(value)}" for name, value in values if value is not None and value != []]
+        fields = [
+            f"{name}={_dump(value)}" for name, value in ast.iter_fields(node) if value is not None and value != []
+        ]
         return f"{type(node).__name__}({','.join(fields)})"
     return f"[{','.join(map(_dump, node))}]" if isinstance(node, list) else repr(node)
 
