@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,6 +16,7 @@ from typing import Any
 from snakemake.utils import format as filled
 
 SOURCES = ("conf", "workflow", "sketchbench", "environment.yml")  # of the archive that Snakemake makes; no reports
+ONE_AT_A_TIME = threading.Lock()  # of the jobs of a process: each takes home the folders that it has found
 RAN = Path("isolated.txt")  # the names of the rules that ran
 RULE = re.compile(r"^ *(?:use rule \w+ as|rule) (\w+)", re.MULTILINE)
 
@@ -28,7 +30,7 @@ def shell(command: str, **_: object) -> None:
     named = {Path(one) for one in given if isinstance(one, (str, Path)) and len(str(one)) < 255 and str(one)}
     uses = {Path(path) for path in getattr(job["params"], "uses", ())}
     made = {Path(path) for path in (*job["output"], *job["log"])}
-    with TemporaryDirectory() as name:
+    with ONE_AT_A_TIME, TemporaryDirectory() as name:
         place = Path(name)
         read = [*map(Path, [*SOURCES, *job["input"]]), *uses, *(path for path in named if path.is_file())]
         for path in read:

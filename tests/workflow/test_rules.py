@@ -62,7 +62,7 @@ def test_each_rule_reads_and_writes_what_it_names(project: Project) -> None:
     for file in (*results.glob("*/*.done"), *results.glob("tiny/*/*.parquet"), joined, joined.with_suffix("") / TRIAL):
         file.unlink()
     isolated.isolate(project)
-    one_at_a_time = ("--cores", "1")  # as each job takes home the seals that it has found
+    one_at_a_time = ("--cores", "1")
     assert "1 runs reached their time limit" in project.succeed("minutes=1.0e-9", *one_at_a_time)
     project.succeed(*one_at_a_time)
     assert project.reports() == ordinary
