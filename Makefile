@@ -51,11 +51,11 @@ paper: $(VENV)/ready ## the same at the papers' own sizes: days; resumes, also f
 
 # An archive for each study, the same bytes from the same records.
 PACK := tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=a+rX,u+w,go-w --format=gnu
-keep: ## keep the records of trainings and attacks that took hours, to be committed: make paper begins with them
+keep: ## keep the records of runs that took a minute or more, to be committed: make paper begins with them
 	@mkdir -p $(KEPT) && work=$$(mktemp -d) && trap 'rm -rf "$$work"' EXIT && \
 	  for old in $(KEPT)/*.tar; do [ ! -f "$$old" ] || tar -xf "$$old" -C "$$work" || exit 1; done && \
-	  (cd results/paper && find . \( -name 'trial[0-9]*.parquet' -o -path './frontier*.parquet' \
-	    -o -path './noisy_leakage/*.parquet' \) -print0 | tar --null -cf - -T -) | tar -xf - -C "$$work" && \
+	  python -m sketchbench step long results/paper > "$$work/long" && \
+	  tar -C results/paper -cf - -T "$$work/long" | tar -xf - -C "$$work" && rm "$$work/long" && \
 	  for study in "$$work"/*/; do \
 	    study=$$(basename "$$study") && $(PACK) -cf "$(KEPT)/$$study.tar" -C "$$work" "$$study" || exit 1; \
 	  done && du -sh $(KEPT)

@@ -1,9 +1,10 @@
 """`sketchbench results`: run the studies by Snakemake."""
 
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,9 @@ from sketchbench.command.group import OneOf
 from sketchbench.command.plan import settings
 
 NEEDED = ("workflow/Snakefile", "workflow/run")
-WORKFLOW, LINKED = (
-    ".workflow",
-    ("conf", "workflow", "environment.yml"),
-)  # of a user's folder, for a package without a checkout
+# In a user's folder, for a package without a checkout: the directory, and what it links to.
+WORKFLOW, LINKED = ".workflow", ("conf", "workflow", "environment.yml")
+KILLED = "Snakemake was killed, by a lack of memory or a limit of the system; the same command resumes"
 
 
 @click.command("results", context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]})
@@ -49,7 +49,19 @@ def command(arguments: Sequence[str], **options: Any) -> None:
     # `python` in the workflow is this one, also if its environment is not activated
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     command = ["sh", "workflow/run", *_with_settings(list(arguments), options)]
-    sys.exit(subprocess.call(command, cwd=place, env={**os.environ, "PATH": path}))
+    sys.exit(_call(command, place, {**os.environ, "PATH": path}))
+
+
+def _call(command: Sequence[str], place: Path, environment: Mapping[str, str]) -> int:
+    """Run a command that receives the signals which end this process; its exit code, as a shell has it. Snakemake then
+    ends after the jobs that it has begun."""
+    process = subprocess.Popen(command, cwd=place, env=environment)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: process.send_signal(number))
+    code = process.wait()
+    if code == -signal.SIGKILL:
+        print(KILLED, file=sys.stderr)
+    return code if code >= 0 else 128 - code
 
 
 def _place(folder: Path | None) -> Path:

@@ -273,6 +273,17 @@ def join_frontier(tables: Sequence[Path], scale: str, csv: Path, code: str) -> N
     join(tables, scale, csv, {study: trained(study, scale) for study in studies})
 
 
+@command.command("long")
+@click.argument("folder", type=FILE)
+@click.option("--seconds", default=60.0, help="CPU seconds that a record says (60).")
+def list_long_records(folder: Path, seconds: float) -> None:
+    """List the records in a folder that took so long, by their paths in it."""
+    from sketchbench.plan.cost import long_records
+
+    for path in long_records(folder, seconds):
+        print(path)
+
+
 @command.command("benchmarks")
 @click.option("--json", "report", required=True, type=FILE, help="The report of pytest-benchmark on tests/benchmark.")
 @CSV

@@ -88,6 +88,11 @@ class Batch:
         return any(run.needs_folder for run in self.runs)
 
     @property
+    def studies(self) -> list[str]:
+        """The studies of its runs, sorted."""
+        return sorted({run.study for run in self.runs})
+
+    @property
     def seconds(self) -> float | None:
         """Mean seconds on one core; None if one of the runs is unmeasured."""
         seconds = [run.seconds for run in self.runs if run.seconds is not None]

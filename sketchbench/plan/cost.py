@@ -8,6 +8,7 @@ import csv
 import io
 import math
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -62,21 +63,32 @@ def _cost(row: dict[str, str]) -> Cost:
 def measured(folder: Path) -> dict[str, Cost]:
     """Return the costs by study from the records in a folder such as results/quick. Damaged records, and records
     without costs, are skipped."""
-    from sketchbench.run import record  # a quarter of a second that a plan does without
-
     measurements: dict[str, list[tuple[float, int]]] = defaultdict(list)
-    for path in sorted(folder.glob("*/**/*.parquet")):
-        try:
-            provenance = record.read(path).provenance
-            measurement = (float(provenance["cpu_seconds"]), int(provenance["peak_mebibytes"]))
-        except (record.RecordError, KeyError, TypeError, ValueError):
-            continue
-        measurements[path.relative_to(folder).parts[0]].append(measurement)
+    for path, spent, mebibytes in _measurements(folder):
+        measurements[path.parts[0]].append((spent, mebibytes))
     costs = {}
     for study, values in measurements.items():
         seconds, peaks = zip(*values, strict=True)
         costs[study] = Cost(math.fsum(seconds) / len(seconds), max(seconds), max(peaks), len(seconds))
     return costs
+
+
+def long_records(folder: Path, seconds: float) -> list[Path]:
+    """The records in a folder such as results/paper that took at least so many CPU seconds, by their paths in it.
+    Records as `measured` skips them are left out, also those that join the records of trials."""
+    return [path for path, spent, _ in _measurements(folder) if spent >= seconds]
+
+
+def _measurements(folder: Path) -> Iterator[tuple[Path, float, int]]:
+    """Each record's path in a folder, its CPU seconds, and its peak memory in MiB."""
+    from sketchbench.run import record  # a quarter of a second that a plan does without
+
+    for path in sorted(folder.glob("*/**/*.parquet")):
+        try:
+            provenance = record.read(path).provenance
+            yield path.relative_to(folder), float(provenance["cpu_seconds"]), int(provenance["peak_mebibytes"])
+        except (record.RecordError, KeyError, TypeError, ValueError):
+            continue
 
 
 def text(costs: dict[Key, Cost]) -> str:

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from sketchbench.base.errors import ConfigError
 from sketchbench.base.project import CONF
+from sketchbench.command import results
 from sketchbench.command.main import COMMANDS, main, sketchbench
 from sketchbench.command.plan import command
 from sketchbench.run.config.overrides import product, quote
@@ -94,17 +95,17 @@ def test_what_is_no_override() -> None:
 @pytest.fixture
 def called(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     calls: list[list[str]] = []
-    monkeypatch.setattr(subprocess, "call", lambda command, **_: calls.append(command) or 0)
+    monkeypatch.setattr(results, "_call", lambda command, *_: calls.append(command) or 0)
     return calls
 
 
 def test_the_workflow_has_the_python_that_asks_for_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    calls: list[dict[str, Any]] = []
-    monkeypatch.setattr(subprocess, "call", lambda _, **options: calls.append(options) or 0)
+    calls: list[dict[str, str]] = []
+    monkeypatch.setattr(results, "_call", lambda _, place, environment: calls.append(environment) or 0)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SystemExit):
         main(["results"])
-    found = shutil.which("python", path=calls[0]["env"]["PATH"])
+    found = shutil.which("python", path=calls[0]["PATH"])
     assert found
     assert Path(found).samefile(sys.executable)
 

@@ -4,8 +4,10 @@
 """
 
 import functools
+import hashlib
 import importlib.util
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -16,13 +18,16 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 from small_project import projects
 
 from sketchbench.federated import checkpoint
+from sketchbench.learning.dataset import mnist
 from sketchbench.run import record
 
+isolated = importlib.import_module("isolated")  # beside the small project
 ROOT = Path(__file__).parents[2]
 small, project = projects.small, projects.project  # fixtures
 
@@ -61,8 +66,12 @@ class Alone:
             "STORAGE_PACKAGES": str(packages),
             "SNAKEMAKE_STORAGE_S3_ENDPOINT_URL": server,
         }
-        for command in ("init -q", "add -A", "-c user.name=n -c user.email=e commit -qm all"):  # what travels
-            subprocess.run(["git", *command.split()], cwd=project.path, check=True)
+        self.commit()
+
+    def commit(self) -> None:
+        """All files, as Snakemake's archive has those that git tracks."""
+        for command in ("init -q", "add -A", "-c user.name=n -c user.email=e commit -qm all"):
+            subprocess.run(["git", *command.split()], cwd=self.project.path, check=True)
 
     def start(self, *settings: str) -> "subprocess.Popen[str]":
         command = [sys.executable, "-m", "snakemake", "--executor=cluster-generic", "--jobs=4", "--cores=1"]
@@ -169,6 +178,42 @@ def test_checkpoints_go_home_and_to_the_next_job(alone: Alone) -> None:
     assert found_alone == shared(alone.project)
 
 
+def small_mnist(project: projects.Project, folder: Path) -> None:
+    """MNIST's files with 60 images, which the project takes for the official ones."""
+    random, sums = np.random.default_rng(5), {}
+    (folder / "mnist").mkdir(parents=True)
+    for name in mnist.CHECKSUMS:
+        shape = (60, 28, 28) if "images" in name else (60,)
+        content = bytes([0, 0, 8, len(shape)]) + np.array(shape, ">i4").tobytes()
+        content += random.integers(0, 256 if "images" in name else 10, shape, np.uint8).tobytes()
+        (folder / "mnist" / name).write_bytes(content)
+        sums[mnist.CHECKSUMS[name]] = hashlib.sha256(content).hexdigest()
+
+    def with_sums(text: str) -> str:
+        return functools.reduce(lambda text, pair: text.replace(*pair), sums.items(), text)
+
+    project.edit("sketchbench/learning/dataset/mnist.py", with_sums)
+
+
+def test_each_rule_reads_and_writes_what_it_names(alone: Alone) -> None:
+    """As in tests/workflow/test_rules.py. A data set is sent once, for two jobs and for those of a later run."""
+    project, data = alone.project, alone.project.path.parent / "data"
+    study = project.path / "conf" / "study" / "long.yaml"
+    study.write_text(projects.LONG.replace("dataset: digits", "dataset: mnist"))
+    small_mnist(project, data)
+    isolated.isolate(project)
+    (project.path / ".gitignore").write_text(f"{isolated.RAN}\n")
+    alone.commit()
+    alone.environment["SKETCHBENCH_DATA"] = str(data)
+    told = alone.run("minutes=1.0e-9")
+    assert told.count("to the storage: mnist-") == 1
+    assert "to the storage" not in alone.run()
+    places = [project.path, *alone.jobs.glob("*/work")]
+    ran = {name for place in places if (file := place / isolated.RAN).is_file() for name in file.read_text().split()}
+    rules = ROOT / "workflow" / "rules"
+    assert ran >= {*isolated.rules(rules / "home.smk"), *isolated.rules(rules / "away.smk")}
+
+
 @pytest.mark.parametrize("name", ["kubernetes", "aws_batch"])
 def test_the_plugins_know_what_the_profiles_set(name: str) -> None:
     """Each key of a profile is an option of Snakemake with these plugins, and the executor is there."""
@@ -180,6 +225,30 @@ def test_the_plugins_know_what_the_profiles_set(name: str) -> None:
     assert settings["container-image"]
     missing = [key for key in settings if f"--{key} " not in options() and f"--{key}\n" not in options()]
     assert not missing
+
+
+@pytest.mark.parametrize("name", ["kubernetes", "aws_batch"])
+def test_the_profiles_run_dry(alone: Alone, name: str) -> None:
+    """All but the cloud: the plan, the options of the executor, the parcels and their places."""
+    if importlib.util.find_spec(f"snakemake_executor_plugin_{name}") is None:
+        pytest.skip(f"snakemake-executor-plugin-{name} is not installed")
+    command = [sys.executable, "-m", "snakemake", "--dry-run", "--verbose"]
+    command += ["--workflow-profile", f"workflow/profiles/{name.replace('_', '-')}"]
+    command += ["--container-image", "registry/sketchbench", "--default-storage-prefix", "s3://bucket/folder"]
+    if name == "aws_batch":
+        command += ["--aws-batch-region=eu-central-1", "--aws-batch-job-queue=arn:q", "--aws-batch-job-role=arn:r"]
+    done = subprocess.run(
+        [*command, "--config", "scale=smoke"],
+        cwd=alone.project.path,
+        env=alone.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    told = done.stdout + done.stderr
+    assert done.returncode == 0, told
+    assert "s3://bucket/folder/results/smoke/tiny/1." in told
+    assert re.search(r"^away +1$", told, re.MULTILINE)
 
 
 @functools.cache

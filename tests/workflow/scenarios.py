@@ -9,6 +9,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -106,7 +107,7 @@ def test_nobody_is_at_home(project: Project, home: str | None, monkeypatch: pyte
 def limited(project: Project, limit: int, value: int) -> tuple[int, str]:
     """A run of processes under a limit of the system."""
     process = subprocess.Popen(
-        ["sh", "workflow/run", "--config", "scale=smoke", "kernels=numpy"],
+        [sys.executable, "-m", "sketchbench", "results", "--scale", "smoke", "--kernels", "numpy"],
         cwd=project.path,
         env=project.environment(),
         text=True,

@@ -2,6 +2,8 @@
 
 import shutil
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -33,7 +35,7 @@ def undisturbed(small: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[s
 
 def wait_for_jobs(parent: psutil.Process) -> list[psutil.Process]:
     """The jobs' processes, once one is at work."""
-    for _ in range(600):
+    for _ in range(2400):
         jobs = [p for p in parent.children(recursive=True) if _is_job(p)]
         if jobs:
             time.sleep(0.5)
@@ -47,6 +49,28 @@ def _is_job(process: psutil.Process) -> bool:
         return process.name().startswith("python") and process.cmdline()[3:5] == ["step", "job"]
     except psutil.Error:  # it ended in the meantime
         return False
+
+
+@pytest.mark.weekly
+def test_who_stops_results_stops_snakemake(project: Project) -> None:
+    """With `kill` of the one process. What runs is done, nothing else begins, and the next run has the folder."""
+    slow_down(project)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sketchbench", "results", "--scale", "smoke", "--kernels", "numpy", "--cores", "1"],
+        cwd=project.path,
+        env=project.environment(),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    wait_for_jobs(psutil.Process(process.pid))
+    children = psutil.Process(process.pid).children(recursive=True)
+    process.terminate()
+    output, _ = process.communicate(timeout=300)
+    assert process.returncode == 1, output
+    assert not psutil.wait_procs(children, timeout=10)[1]
+    assert not (project.path / "reports" / "smoke" / "tables").exists()
+    project.succeed(wrapper=True)
 
 
 @pytest.mark.weekly

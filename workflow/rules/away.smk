@@ -24,6 +24,8 @@ rule away:
         runtime=lambda wildcards, attempt: (
             SENT[wildcards.batch].minutes(attempt) if SENT else 0
         ),
+    params:
+        uses=["batch.json", "commit", "data", "folder", "results"],  # what it unpacks in a folder of its own
     message:
         "{wildcards.batch}"
     shell:

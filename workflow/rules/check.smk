@@ -50,6 +50,7 @@ rule check:
             if config["scale"] == "smoke" or config["differences"] == "list"
             else ""
         ),
+        uses=manifests(REPORTS),
         folder=FOLDER if config["folder"] else "",
         expected=(
             read_expected(Path(config["folder"]).expanduser())

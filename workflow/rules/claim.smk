@@ -28,6 +28,11 @@ rule claims:
         runtime=lambda wildcards, attempt: 3 * attempt,
     params:
         facts=PLAN.facts,
+        uses=[
+            *manifests(REPORTS),
+            *SEALED_TABLES,
+            *expand(f"{REPORTS}/{{name}}.csv", name=["times", "history"]),
+        ],
         code=CODES["claims"],
     message:
         "verdicts on the claims"

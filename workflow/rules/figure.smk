@@ -31,6 +31,7 @@ rule figure:
     params:
         caption=lambda wildcards: CATALOGUE[wildcards.figure].caption,
         code=lambda wildcards: CODES[f"{makers.FIGURE}{wildcards.figure}"],
+        uses=[*manifests(f"{REPORTS}/figures"), *SEALED_TABLES],
         scale=config["scale"],
     message:
         "figure {wildcards.figure}"

@@ -19,6 +19,7 @@ rule figures:
         names=FIGURES[::2],
         tables=lambda wildcards, input: Path(input[0]).parent,
         figures=lambda wildcards, output: Path(output[0]).parent,
+        uses=[*manifests(f"{REPORTS}/figures"), *SEALED_TABLES],
         scale=config["scale"],
         code=",".join(CODES[f"{makers.FIGURE}{name}"] for name in FIGURES[::2]),
     message:
@@ -37,5 +38,6 @@ use rule figures as other_figures with:
         names=FIGURES[1::2],
         tables=lambda wildcards, input: Path(input[0]).parent,
         figures=lambda wildcards, output: Path(output[0]).parent,
+        uses=[*manifests(f"{REPORTS}/figures"), *SEALED_TABLES],
         scale=config["scale"],
         code=",".join(CODES[f"{makers.FIGURE}{name}"] for name in FIGURES[1::2]),

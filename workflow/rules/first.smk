@@ -20,6 +20,7 @@ rule first:
         runtime=lambda wildcards, attempt: 3 * attempt,
     params:
         manifests=PLAN.first_manifests,
+        uses=[*records(PLAN.first), f"{RESULTS}/first"],
         tables=lambda wildcards, output: Path(output.csv).with_name("tables"),
         names=lambda wildcards, output: [
             Path(output.csv).with_name("tables") / f"{study}.csv"

@@ -23,6 +23,7 @@ rule frontier:
         mem_mb=lambda wildcards, attempt: 800 * attempt,
         runtime=lambda wildcards, attempt: 3 * attempt,
     params:
+        uses=[*manifests(REPORTS), *SEALED_TABLES],
         scale=config["scale"],
         code=CODES["frontier"],
     message:

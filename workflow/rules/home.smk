@@ -14,6 +14,10 @@ rule send:
     threads: 1
     params:
         batch=lambda wildcards: SENT[wildcards.batch].batch.description,
+        uses=lambda wildcards: [
+            *records(SENT[wildcards.batch].batch.studies),
+            CHECKPOINTS,
+        ],
         folder=lambda wildcards: (
             FOLDER if SENT[wildcards.batch].batch.needs_folder else ""
         ),
@@ -57,6 +61,7 @@ rule take:
     threads: 1
     params:
         batch=lambda wildcards: batch_of(wildcards).description,
+        uses=lambda wildcards: [*records(batch_of(wildcards).studies), CHECKPOINTS],
         title=lambda wildcards: batch_of(wildcards).title,
     message:
         "{wildcards.study}: {params.title}"

@@ -12,7 +12,7 @@ from snakemake.logging import logger
 from sketchbench.plan import cluster, makers
 from sketchbench.plan import making as planning
 from sketchbench.plan.trained import trained
-from sketchbench.report import frontier, standing
+from sketchbench.report import frontier, seal, standing
 from sketchbench.base.errors import ConfigError
 from sketchbench.base.files import FileError, write_text
 from sketchbench.report.figure.catalogue import read_catalogue
@@ -57,7 +57,8 @@ except (ConfigError, SchemaError, FileError, ValueError, RuntimeError) as error:
 RESULTS, LOGS, REPORTS = PLAN.places
 # A mark for each report that is sealed, since a manifest of many reports can't be the output of one job.
 SEALED = f"{RESULTS}/sealed"
-TABLE = f"{REPORTS}/tables/{{study}}"
+TABLES = f"{REPORTS}/tables"
+TABLE = f"{TABLES}/{{study}}"
 FIGURE = f"{REPORTS}/figures/{{figure}}"
 FIGURES = makers.figures(CODES)
 # What compares compressors: made where they are trained, of whatever else of them there is.
@@ -178,6 +179,21 @@ if AWAY:
     left = [one for one in PLAN.all_batches if not Path(one.receipt).is_file()]
     SENT = {one.place: SentBatch(one, PLAN) for one in left if not one.needs}
     DONE_HERE = studies_of([one.place for one in left if one.needs])
+
+
+# Files that many jobs write can't be the output of one, and only the plan knows how many records a study has. So a rule
+# names them as its parameter `uses`, which may name folders.
+def manifests(*folders):
+    """The seals of the reports in these folders, with their locks."""
+    return expand("{folder}/{name}", folder=folders, name=[seal.MANIFEST, seal.LOCK])
+
+
+def records(studies):
+    return [f"{RESULTS}/{study}" for study in studies]
+
+
+CHECKPOINTS = f"{RESULTS}/checkpoints"
+SEALED_TABLES = [*manifests(TABLES), f"{TABLES}/origin", f"{TABLES}/times"]
 
 # What a run that uses the user's own code is told about where it is.
 FOLDER = (

@@ -4,6 +4,7 @@ rule printed:
         tables=local(expand(f"{TABLE}.csv", study=PRINTED)),
         printed=local(PRINTED_FILES),
         verdicts=local(rules.claims.output.csv),
+        page=local(rules.claims.output.page),  # which the same seal names
     output:
         csv=local(
             report(
@@ -25,6 +26,7 @@ rule printed:
         mem_mb=lambda wildcards, attempt: 800 * attempt,
         runtime=lambda wildcards, attempt: 3 * attempt,
     params:
+        uses=[*manifests(REPORTS), *SEALED_TABLES],
         scale=config["scale"],
         older=",".join(PRINTED_OLDER),
         code=CODES["printed"],

@@ -29,6 +29,7 @@ rule run:
         batch=lambda wildcards: batch_of(wildcards).description,
         signatures=lambda wildcards: batch_of(wildcards).signatures,
         folder=lambda wildcards: (FOLDER if batch_of(wildcards).needs_folder else ""),
+        uses=lambda wildcards: [*records(batch_of(wildcards).studies), CHECKPOINTS],
         title=lambda wildcards: batch_of(wildcards).title,
     message:
         "{wildcards.study}: {params.title}"

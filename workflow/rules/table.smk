@@ -31,6 +31,7 @@ rule table:
         runtime=lambda wildcards, attempt: attempt,
     params:
         manifest=lambda wildcards: PLAN.manifest(wildcards.study),
+        uses=lambda wildcards: [*records([wildcards.study]), *SEALED_TABLES],
         scale=config["scale"],
         code=CODES["table"],
     message:

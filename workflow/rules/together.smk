@@ -28,6 +28,7 @@ rule tables:
         runtime=lambda wildcards, attempt: 10 * attempt,
     params:
         manifests=PLAN.manifests,
+        uses=[*records(PLAN.shared), *SEALED_TABLES],
         folder=lambda wildcards, output: Path(output[0]).parent,
         scale=config["scale"],
         signatures=[batch.signatures for batch in PLAN.batches[PLAN.sharing].values()],
