@@ -303,7 +303,7 @@ def detect_changes(subject: CompressorSubject, trials: int, clients: int) -> Val
         memory = again.compressor.begin(trials, clients, subject.kernels)
         done = again.compressor.exchange(x, memory, again.at(trials))
         joined.append(_join([*done.messages, Message({"step": done.step[:, None]})]))
-    return _differ(subject, *joined).any(axis=1).astype(np.float64)
+    return np.asarray(_differ(subject, *joined).any(axis=1), dtype=np.float64)
 
 
 def detect_crosstalk(subject: CompressorSubject, rounds: PlayedRounds, clients: int, number: int) -> Values:
@@ -337,8 +337,8 @@ def check_renewal(subject: CompressorSubject, trials: int) -> tuple[Values, Valu
     rounds = (subject.phases(x, memory, subject.at(trials, number), False, decided=False)[0] for number in (0, 1))
     now, later = map(_join, rounds)
     shifted = Message({name: subject.kernels.xp.roll(part, 1, axis=0) for name, part in now.parts.items()})
-    same, neighbours = (1.0 - _differ(subject, now, one).any(axis=1) for one in (later, shifted))
-    return (same if traits.fresh(subject.compressor) else 1 - same), neighbours
+    fresh, apart = (np.asarray(_differ(subject, now, one).any(axis=1), dtype=np.float64) for one in (later, shifted))
+    return np.abs(fresh - traits.fresh(subject.compressor)), np.abs(apart - 1)
 
 
 def scale_distance(subject: CompressorSubject, trials: int, clients: int, rounds: int) -> Values:
