@@ -418,8 +418,9 @@ def _join(messages: Sequence[Message]) -> Message:
 
 def _differ(subject: CompressorSubject, one: Message, other: Message) -> NDArray[np.bool_]:
     """Return for each trial and client whether two messages differ in a bit, (T, C); (T, 1) if they do in their form,
-    or of parts for all clients."""
-    found = np.full((len(next(iter(one.parts.values()))), 1), _form(one) != _form(other))
+    or of parts for all clients; (1, 1) of messages without parts, such as a phase in which nothing is left to send."""
+    trials = len(next(iter(one.parts.values()), [one]))
+    found = np.full((trials, 1), _form(one) != _form(other))
     if not found.any():
         for name, part in one.parts.items():
             bits = raw(subject, part) != raw(subject, other.parts[name])
