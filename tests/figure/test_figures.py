@@ -19,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 from once import made_once
+from weekly import weekly
 from whole_plan import whole_plan
 
 from sketchbench.command.main import main
@@ -89,7 +90,10 @@ def one_at_a_time(study: str) -> bool:
     )
 
 
-@pytest.mark.parametrize("figure", [name for name in CATALOGUE if any(map(one_at_a_time, CATALOGUE[name].studies))])
+SINGLE = [name for name in CATALOGUE if any(map(one_at_a_time, CATALOGUE[name].studies))]
+
+
+@pytest.mark.parametrize("figure", weekly(SINGLE, lambda name: name not in SINGLE[::3]))
 def test_a_figure_of_a_single_trial(figure: str) -> None:
     """Without a standard deviation there is no interval."""
     single = {"trials": 1, "sd": np.nan, "skewness": np.nan}

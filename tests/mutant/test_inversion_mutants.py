@@ -67,6 +67,7 @@ SERVER = double_blind.server_paper
 BLIND = ImageInversion(**common(CountSketch(2, 1)), views={"server_paper": SERVER})
 
 
+@pytest.mark.weekly  # a study judges it anyway
 def test_sound_double_blind_learning() -> None:
     rows = BLIND.run()
     assert verdicts("Z11-estimates", rows) == {"holds"}
@@ -129,6 +130,7 @@ NOISY = PrivateInversion(
 )
 
 
+@pytest.mark.weekly  # a study judges it anyway
 def test_sound_noise() -> None:
     assert verdicts("S29", NOISY.run()) == {"holds"}
 
@@ -160,6 +162,7 @@ SKETCHED = SketchedInversion(
 )
 
 
+@pytest.mark.weekly  # a study judges it anyway
 def test_sound_sketches_leak() -> None:
     rows = SKETCHED.run()
     assert verdicts("S28", rows) == {"holds"}

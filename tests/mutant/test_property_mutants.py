@@ -86,6 +86,7 @@ def judged() -> dict[str, set[str]]:
 
 
 @pytest.mark.usefixtures("plain_trainings_once")
+@pytest.mark.weekly  # a study judges it anyway
 def test_the_sound_one() -> None:
     """Too few for verdicts that hold, and nothing fails."""
     assert not any("fails" in found for found in judged().values())
@@ -189,6 +190,7 @@ def judged_matching(task: AttackConvergence) -> dict[str, set[str]]:
     return {claim: verdicts(claim, rows) for claim in EXPECTED}
 
 
+@pytest.mark.weekly  # a study judges it anyway
 def test_the_sound_ones() -> None:
     assert judged_matching(MATCHING) == EXPECTED
     assert judged_matching(dataclasses.replace(MATCHING, family=Gaussian(32, 8), known=DENSE)) == EXPECTED
