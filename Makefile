@@ -56,7 +56,7 @@ keep: ## keep the records of runs that took a minute or more, to be committed: m
 	  for old in $(KEPT)/*.tar; do [ ! -f "$$old" ] || tar -xf "$$old" -C "$$work" || exit 1; done && \
 	  python -m sketchbench step long results/paper > "$$work/long" && \
 	  tar -C results/paper -cf - -T "$$work/long" | tar -xf - -C "$$work" && rm "$$work/long" && \
-	  for study in "$$work"/*/; do \
+	  for study in "$$work"/*/; do [ -d "$$study" ] || continue; \
 	    study=$$(basename "$$study") && $(PACK) -cf "$(KEPT)/$$study.tar" -C "$$work" "$$study" || exit 1; \
 	  done && du -sh $(KEPT)
 

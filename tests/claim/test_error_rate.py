@@ -77,7 +77,8 @@ WITHOUT = {
     **dict.fromkeys(("S29-onset", "S29-weak", "S28", "S28-descent", "S28-effort", "S28-input", "S28-mnist"), SETTING),
     **dict.fromkeys(("S28-cifar10", "S28-prior", "T9", "T20-diverges-110", "T20-diverges-125", "T20-few"), SETTING),
     **dict.fromkeys(("T20-fiht", "T20-fiht-10", "T20-linear", "T20-order", "T20-rows", "T20-table"), SETTING),
-    **dict.fromkeys(("S23-assumptions", "S28-harder", "S30-assumptions", "T20-momentum"), SETTING),
+    **dict.fromkeys(("S23-assumptions", "S28-harder", "S30-assumptions", "T20-linear-whole", "T20-momentum"), SETTING),
+    **dict.fromkeys(("S31-crosses", "S31-miscounted"), "the sign says where a function is defined"),
     "S32-rows": "it compares what is left after as many bits, whatever O(d) is",
     "S35-independence": "O(log d) is how many values of a hash are independent, and no bound",
 }

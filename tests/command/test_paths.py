@@ -122,20 +122,22 @@ def test_make_where_nothing_can_be_installed(tmp_path: Path, name: str) -> None:
 
 def test_what_keep_keeps(tmp_path: Path) -> None:
     folder = checkout(tmp_path / "a 'b' $c")
-    record = folder / "results" / "paper" / "a study" / "trial0.parquet"
-    record.parent.mkdir(parents=True)
-    record.write_text("kept")
+    place = folder / "results" / "paper" / "a study" / "trial0.parquet"
+    place.parent.mkdir(parents=True)
+    long = record.Record([{"quantity": "made"}], {"cpu_seconds": 61.0, "peak_mebibytes": 9})
+    record.write(place.with_name("short.parquet"), record.Record(long.rows, {**long.provenance, "cpu_seconds": 59.0}))
     kept = folder / "reports" / "paper" / "records" / "a study.tar"
     contents = []
-    for again in (record, record.with_name("trial1.parquet"), record):  # others stay, also if their record is gone
-        again.write_text("kept")
+    for again in (place, place.with_name("trial1.parquet"), place):  # others stay, also if their record is gone
+        record.write(again, long)
+        bytes_of_one = again.read_bytes()
         code, output, _ = made(folder, "keep")
         assert code == 0, output
         contents.append(kept.read_bytes())
         again.unlink()
     with tarfile.open(kept) as tar:
         assert tar.getnames() == ["a study", "a study/trial0.parquet", "a study/trial1.parquet"]
-        assert tar.extractfile("a study/trial0.parquet").read() == b"kept"
+        assert tar.extractfile("a study/trial0.parquet").read() == bytes_of_one
     assert contents[0] != contents[1] == contents[2]
 
 

@@ -249,7 +249,7 @@ def test_no_option_is_abbreviated(abbreviated: list[str]) -> None:
 
 def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
     main(["--version"])
-    assert capsys.readouterr().out.startswith("sketchbench 0.")
+    assert capsys.readouterr().out.startswith("sketchbench 1.")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -13,7 +13,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 KEPT = {"study/*": ("norms", "contract"), "sketch": ("count_sketch", "srht")}
-NEEDED = ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE", "sketchbench", "conf", "workflow")
+NEEDED = ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE", "environment.yml")
+NEEDED += ("sketchbench", "conf", "workflow")
 REPORTS = shutil.ignore_patterns("records", "figures", "site", "smoke")  # which no wheel has
 
 
@@ -95,7 +96,7 @@ print(CodeDigest()(modules), len(files), {path.parts[path.parts.index("sketchben
 
 
 def test_the_published_verdicts(installed: Path, tmp_path: Path) -> None:
-    shown = program(installed, tmp_path, "show", "S2", "srht")
+    shown = program(installed, tmp_path, "show", "S2", "srht", "--all")
     assert re.search(r"^quick +SRHT +\w+; predicted", shown, re.MULTILINE)
     assert re.search(r"^paper +SRHT +\w+[\w, ]*; predicted", shown, re.MULTILINE)
     assert "with: moments: kernels numba" in shown

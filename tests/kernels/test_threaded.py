@@ -73,6 +73,7 @@ def hadamard(kernels: Kernels, vectors: int, n: int, k: int) -> None:
     kernels.hadamard_collect(kernels.walsh_hadamard(x), at, 1.0)
     kernels.spread_hadamard(at, values, 1.0, x)
     kernels.spread_hadamard_collect([(at, values)], x, at, 1.0)
+    kernels.sampled_hadamard(x, None, n, np.repeat(at, 2, axis=0), 1.0, lambda: np.empty_like(x))  # by two operators
 
 
 def vectors(kernels: Kernels, rows: int, d: int, k: int) -> None:
@@ -147,7 +148,7 @@ def calls(monkeypatch: pytest.MonkeyPatch, two_threads: None) -> Calls:
     return Calls(monkeypatch)
 
 
-NEVER_FEW = {"_count_digits", "_below_digit", "_collect_blocks"}
+NEVER_FEW = {"_count_digits", "_below_digit", "_collect_blocks", "_scatter_parts", "_sum_parts"}
 
 
 def test_few_entries_start_no_team(calls: Calls) -> None:

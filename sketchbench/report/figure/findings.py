@@ -25,8 +25,10 @@ def plot_trainings(tables: dict[str, pd.DataFrame], epsilon: float, delta: float
     them: what song2023 Theorem 6.2 promises, and the exact loss. The area is where the loss exceeds the promise."""
     rows = style.select(tables["privacy_lemmas"], quantity="training", reading="bound", local_steps=1, delta=delta)
     rows = style.select(rows, epsilon=epsilon).sort_values(Column.STEPS)
-    rows = rows[rows["claimed"].notna()]
-    steps, promised, exact = (rows[name].to_numpy(float) for name in (Column.STEPS, "claimed", "exact_epsilon"))
+    rows = rows[rows[Column.CLAIMED].notna()]
+    steps, promised, exact = (
+        rows[name].to_numpy(float) for name in (Column.STEPS, Column.CLAIMED, Column.EXACT_EPSILON)
+    )
     figure, axes = style.subplots(2.6, width=5.0)
     axes.plot(steps, promised, **style.BOUND)
     axes.plot(steps, exact, color=WRONG, marker="o", markersize=3.5)
@@ -87,8 +89,8 @@ def plot_messages(tables: dict[str, pd.DataFrame], compression: float) -> Figure
     """Plot the share of victims whose image the best attack has found, from study frontier_leakage at one budget: a
     line for each compressor, after one message of a client and after the most that were tried."""
     rows = style.select(tables["frontier_leakage"], quantity="visible", case="server", compression=compression)
-    rows = rows.assign(share=100 * rows[Column.COUNT] / rows[Column.TRIALS]).sort_values(Column.ROUND)
-    ends = rows.groupby([Column.METHOD, Column.LABEL])["share"].agg(["first", "last"]).reset_index()
+    rows = rows.assign(found=100 * rows[Column.COUNT] / rows[Column.TRIALS]).sort_values(Column.ROUND)
+    ends = rows.groupby([Column.METHOD, Column.LABEL])["found"].agg(["first", "last"]).reset_index()
     ends = ends.sort_values(["last", "first", Column.LABEL], ascending=[True, True, False], ignore_index=True)
     figure, axes = style.subplots(0.17 * len(ends) + 0.75, width=5.4)
     for place, row in ends.iterrows():
@@ -118,21 +120,21 @@ def plot_bytes(tables: dict[str, pd.DataFrame], methods: list[str]) -> Figure:
     figure, panels = style.subplots(2.9, 1, 2, sharey=True)
     for axes, (way, words) in zip(panels, {Column.BYTES_UP: "sent", BOTH: "sent and received"}.items(), strict=True):
         whole = 4 * rows[Column.D] * (1 if way == Column.BYTES_UP else 2)
-        share = rows.assign(share=whole / rows[way])
+        shared = rows.assign(saving=whole / rows[way])
         for base in free[Column.MEAN]:
             axes.axhline(base, color="black", linewidth=0.8, zorder=1)
             axes.axhspan(base - LOST, 1, color=RIGHT, alpha=0.12, linewidth=0, zorder=0)
             axes.text(1, base - LOST - 0.01, f"loses {100 * LOST:.0f} %", va="top", fontsize=6.5, color=RIGHT)
         ends = []
-        for method, own, x in style.series(share, shown, "share"):
+        for method, own, x in style.series(shared, shown, "saving"):
             if len(own):
                 style.trace(axes, x, own, method, size=3.5, linewidth=0.9)
                 ends.append(style.End(method, float(x[-1]), float(own[Column.MEAN].iloc[-1])))
         axes.set(ylim=(0, 1), xlabel=f"share of the bytes {words}")
-        ticks = [4.0**power for power in range(int(np.ceil(np.log(share["share"].max()) / np.log(4))) + 1)]
+        ticks = [4.0**power for power in range(int(np.ceil(np.log(shared["saving"].max()) / np.log(4))) + 1)]
         style.size_ticks(axes, ticks)
         axes.set_xticks(ticks, [f"1/{tick:g}" if tick > 1 else "all" for tick in ticks])
-        axes.set_xlim(0.8, 1.15 * share["share"].max())
+        axes.set_xlim(0.8, 1.15 * shared["saving"].max())
         style.label_ends(axes, ends, 2.4, size=6.5)
     panels[0].set_ylabel("test accuracy")
     return figure

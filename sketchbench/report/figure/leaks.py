@@ -67,7 +67,7 @@ def plot_until_visible(tables: dict[str, pd.DataFrame]) -> Figure:
     compressors stop once all images are visible, or messages repeat."""
     rows = style.select(tables["frontier_leakage"], quantity="visible")
     rows = rows[rows[Column.COMPRESSION] > 1]
-    rows = rows.assign(share=100 * rows[Column.COUNT] / rows[Column.TRIALS])
+    rows = rows.assign(found=100 * rows[Column.COUNT] / rows[Column.TRIALS])
     methods = style.methods(rows, looks=style.COMPRESSOR_LOOKS)
     blocks = [style.select(rows, quantity="visible", case=place) for place, _ in ATTACKERS]
     heights = [max(1, block[Column.METHOD].nunique()) for block in blocks]
@@ -85,7 +85,7 @@ def _shares(axes: Axes, rows: pd.DataFrame, methods: list[style.MethodStyle]) ->
     cells = np.full((max(1, len(shown)), max(1, len(columns))), np.nan)
     for line, method in enumerate(shown):
         for row in method.rows(rows).to_dict("records"):
-            cells[line, columns.index((row[Column.COMPRESSION], row[Column.ROUND]))] = row["share"]
+            cells[line, columns.index((row[Column.COMPRESSION], row[Column.ROUND]))] = row["found"]
     axes.imshow(cells, cmap=SHADES, vmin=0, vmax=100, aspect="auto")
     for (line, place), share in np.ndenumerate(cells):
         if not np.isnan(share):
