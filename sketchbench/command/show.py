@@ -20,10 +20,10 @@ from sketchbench.report.claim.claims import ANY, NOTHING, Claim, read_claims
 from sketchbench.report.claim.control import NegativeControl
 from sketchbench.report.claim.state import CODE, commits_behind
 from sketchbench.report.evidence import transfer
-from sketchbench.report.evidence.answer import sentence
 from sketchbench.report.evidence.outcomes import ReportedScale, read_outcomes
 from sketchbench.report.evidence.provenance import dated, last_commit, made_with
 from sketchbench.report.evidence.statistic import WORDS, name_of
+from sketchbench.report.site.answer import sentence
 from sketchbench.report.table.reading import read_unsealed
 from sketchbench.run.config import commands
 from sketchbench.run.config.chapters import claims

@@ -11,10 +11,10 @@ from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.report.claim.control import IMPOSSIBLE, KINDS, NegativeControl
 from sketchbench.report.claim.erratum import Erratum, read_errata
 from sketchbench.report.claim.page import MARKS, ROLES, measured
-from sketchbench.report.evidence.answer import numbers
 from sketchbench.report.evidence.outcomes import ReportedScale, read_outcomes
 from sketchbench.report.evidence.provenance import dated, last_commit, made_with
 from sketchbench.report.evidence.statistic import WORDS, axis_names, quantities, quantity
+from sketchbench.report.site.answer import numbers
 from sketchbench.report.site.claim_list import list_of_claims, shorten, topic_of
 from sketchbench.report.site.claim_picture import panels_of
 from sketchbench.report.site.formula import mathml
