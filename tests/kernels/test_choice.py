@@ -277,7 +277,7 @@ def run(layer: str, *command: str) -> subprocess.CompletedProcess[str]:
     ("layer", "starts"),
     [
         pytest.param("omp", ["fork", "spawn", "forkserver"], marks=pytest.mark.weekly),
-        ("workqueue", ["fork"]),
+        pytest.param("workqueue", ["fork"], marks=pytest.mark.weekly),
         ("tbb", ["fork"]),
     ],
 )

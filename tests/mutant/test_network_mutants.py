@@ -80,6 +80,7 @@ def trained(task: Training = SOUND) -> dict[str, set[str]]:
     return {claim: verdicts(claim, rows) for claim in CLAIMS}
 
 
+@pytest.mark.weekly  # a study judges it anyway
 def test_sound_training() -> None:
     assert trained() == {claim: {"holds"} for claim in CLAIMS}
 
