@@ -55,18 +55,8 @@ def rank(frontier: pd.DataFrame) -> pd.DataFrame:
 NUMBERS = {"rank", TARGET, "rounds_to_target", "accuracy", "leak_server", "client_memory", "server_memory"}
 NUMBERS |= {"compression", "epsilon"}
 SHOWN = (
-    *("rank", "label", "evidence", TARGET, "rounds_to_target", "accuracy", "accuracy_span", "leak_server"),
-    *(
-        "leak_server_span",
-        "client_memory",
-        "server_memory",
-        "compression",
-        "data",
-        "case",
-        "epsilon",
-        "scale",
-        "source",
-    ),
+    *("data", "case", "epsilon", "rank", "label", "evidence", TARGET, "accuracy", "accuracy_span", "leak_server"),
+    *("leak_server_span", "rounds_to_target", "compression", "client_memory", "server_memory", "scale", "source"),
 )
 SAID = {
     "rank": "place among the compressors of the same setting",
