@@ -6,16 +6,15 @@ constants are a = b = C, α = β = C, c = C and d = 1/C, and θ₁ = 1/C and θ�
 and α = 0 in effect; for Definition K.1 Theorem K.2 excludes it (erratum song2023-K.2).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-from sketchbench.base.parameters import choose
+from sketchbench.base.parameters import Count, checked, choose
+from sketchbench.theory.semi_smooth import FUNCTIONS, Function, Numbers, remainder
 
-Numbers = NDArray[np.float64]
 POWERS = (0.5, 1.0)  # p
 KEPT, LACKED = 100.0, 1000.0  # a property with a least constant up to the one is kept, from the other on it is lacked
 NEAREST, FARTHEST = 1e-8, 1e8  # |u|
@@ -23,51 +22,42 @@ PRECISE = 1e-10  # least square of a distance, relative to the numbers whose dif
 
 
 class TableRow(NamedTuple):
-    """L and L' of numbers u in a domain, and how many crosses the table has in their row."""
+    """A function of numbers u in a domain, and how many crosses the table has in its row."""
 
-    value: Callable[[Numbers], Numbers]
-    slope: Callable[[Numbers], Numbers]
+    function: Function
     low: float
     high: float
     crosses: int
 
 
-def _wave(u: Numbers) -> Numbers:
-    return np.asarray(u**2 * np.sin(1 / u))
-
-
-def _wave_slope(u: Numbers) -> Numbers:
-    return np.asarray(2 * u * np.sin(1 / u) - np.cos(1 / u))
-
-
-def _sigmoid_slope(u: Numbers) -> Numbers:
-    return np.asarray(special.expit(u) * special.expit(-u))
-
-
+ROOT = Function(lambda u: np.sqrt(u + 1), lambda u: 0.5 / np.sqrt(u + 1), None)  # b = 1
+SIGMOID = Function(special.expit, lambda u: special.expit(u) * special.expit(-u), None)  # of any size of u
+WAVE = Function(lambda u: u**2 * np.sin(1 / u), lambda u: 2 * u * np.sin(1 / u) - np.cos(1 / u), None)
 ROWS: dict[str, TableRow] = {
-    "quadratic": TableRow(lambda u: u**2 - 1, lambda u: 2 * u, -FARTHEST, FARTHEST, 1),  # A = 1 = λ_min
-    "root": TableRow(lambda u: np.sqrt(u + 1), lambda u: 0.5 / np.sqrt(u + 1), 0, FARTHEST, 2),  # b = 1
-    "softplus up to 1": TableRow(lambda u: np.log1p(np.exp(u)), special.expit, -1, 1, 1),
-    "sigmoid": TableRow(special.expit, _sigmoid_slope, -FARTHEST, FARTHEST, 2),
-    "wave up to 1": TableRow(_wave, _wave_slope, -1, 1, 2),
-    "wave": TableRow(_wave, _wave_slope, -FARTHEST, FARTHEST, 3),
-    "logarithm": TableRow(np.log, lambda u: 1 / u, 0, FARTHEST, 3),
-    "cosh up to 1": TableRow(np.cosh, np.sinh, -1, 1, 2),
-    "cosh": TableRow(np.cosh, np.sinh, -30, 30, 3),
+    "quadratic": TableRow(Function(lambda u: u**2 - 1, lambda u: 2 * u, 2.0), -FARTHEST, FARTHEST, 1),  # A = 1 = λ_min
+    "root": TableRow(ROOT, 0, FARTHEST, 2),
+    "softplus up to 1": TableRow(FUNCTIONS["softplus"], -1, 1, 1),
+    "sigmoid": TableRow(SIGMOID, -FARTHEST, FARTHEST, 2),
+    "wave up to 1": TableRow(WAVE, -1, 1, 2),
+    "wave": TableRow(WAVE, -FARTHEST, FARTHEST, 3),
+    "logarithm": TableRow(FUNCTIONS["logarithm"], 0, FARTHEST, 3),
+    "cosh up to 1": TableRow(FUNCTIONS["cosh"], -1, 1, 2),
+    "cosh": TableRow(FUNCTIONS["cosh"], -30, 30, 3),
 }
 
 
-def least_constants(name: str) -> dict[str, float]:
+@checked
+def least_constants(name: str, magnitudes: Count = 1000) -> dict[str, float]:
     """The least constant C of each property of a function of ROWS, by the property's name; infinite if none is enough.
-    Raises ValueError for an unknown name. Costs half a second."""
+    Pairs have so many magnitudes |x|. Raises ValueError for an unknown name. Costs half a second for 1,000
+    magnitudes."""
     row = ROWS[choose("function", name, ROWS)]
-    x, y = _pairs(row)
-    square, at_x, slope = (y - x) ** 2, row.value(x), row.slope(x)
-    rest = row.value(y) - at_x - slope * (y - x)
-    steep = abs(row.slope(y) - slope)
-    powers = [np.zeros_like(square), *_powers(at_x, np.sqrt(square))]
+    function, (x, y) = row.function, _pairs(row, magnitudes)
+    square, rest = (y - x) ** 2, remainder(function, x, y)
+    steep = abs(function.slope(y) - function.slope(x))
+    powers = [np.zeros_like(square), *_powers(function.value(x), np.sqrt(square))]
     starts = np.unique(x)
-    loss, steepness = row.value(starts), row.slope(starts) ** 2
+    loss, steepness = function.value(starts), function.slope(starts) ** 2
     return {
         "smooth": min(_largest(rest, square + power) for power in powers),
         "gradient": min(_largest(steep, np.sqrt(square + power)) for power in powers),
@@ -84,16 +74,17 @@ def is_lacked(constant: float) -> bool:
     return constant >= LACKED
 
 
-def _pairs(row: TableRow) -> tuple[Numbers, Numbers]:
+def _pairs(row: TableRow, magnitudes: int) -> tuple[Numbers, Numbers]:
     """Pairs x and y of a row's domain, (pairs,) each: |x| and |y - x|/|x| of all magnitudes, if L(y) - L(x) - L'(x)(y -
     x) is precise enough for them."""
-    sizes = np.geomspace(NEAREST, min(max(-row.low, row.high), FARTHEST), 1000)
+    sizes = np.geomspace(NEAREST, min(max(-row.low, row.high), FARTHEST), magnitudes)
     moves = np.geomspace(1e-4, FARTHEST / NEAREST, 161)
     x, move = np.meshgrid(np.concatenate([-sizes, sizes]), np.concatenate([-moves, moves]))
     y = x + move * abs(x)
     inside = (x >= row.low) & (x <= row.high) & (y >= row.low) & (y <= row.high) & (abs(y) >= NEAREST)
     x, y = x[inside], y[inside]
-    size = abs(row.value(x)) + abs(row.value(y)) + abs(row.slope(x) * (y - x))
+    value, slope = row.function.value, row.function.slope
+    size = abs(value(x)) + abs(value(y)) + abs(slope(x) * (y - x))
     precise = (y - x) ** 2 >= PRECISE * size
     return x[precise], y[precise]
 

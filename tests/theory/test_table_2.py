@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sketchbench.theory import table_2
+from sketchbench.theory.semi_smooth import Function
 from sketchbench.theory.table_2 import KEPT, LACKED, ROWS, is_lacked, least_constants
 
 BY_HAND = {
@@ -34,7 +35,8 @@ def test_constants_of_a_square() -> None:
 
 def test_constants_of_a_steeper_function(monkeypatch: pytest.MonkeyPatch) -> None:
     """300(u² - 1) keeps what u² - 1 keeps, with constants of which numbers do not say that they have no limit."""
-    row = ROWS["quadratic"]._replace(value=lambda u: 300 * (u**2 - 1), slope=lambda u: 600 * u)
+    steeper = Function(lambda u: 300 * (u**2 - 1), lambda u: 600 * u, 600.0)
+    row = ROWS["quadratic"]._replace(function=steeper)
     monkeypatch.setitem(table_2.ROWS, "quadratic", row)
     found = least_constants("quadratic")
     assert found["smooth"] == pytest.approx(300, rel=1e-5)

@@ -3,7 +3,7 @@
 import logging
 from dataclasses import dataclass
 
-from sketchbench.base.parameters import Checked
+from sketchbench.base.parameters import Checked, Count
 from sketchbench.measure.row import Row
 from sketchbench.theory import table_2
 
@@ -12,8 +12,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Table2(Checked):
-    """Counts which of the four properties of Table 2 a function lacks, on pairs of all magnitudes (`theory.table_2`).
-    There is no randomness.
+    """Counts which of the four properties of Table 2 a function lacks, on pairs with this number of `magnitudes`
+    (`theory.table_2`). There is no randomness.
 
     Rows by `case`, the function:
 
@@ -23,10 +23,12 @@ class Table2(Checked):
     - `miscounted`: how far that is from the number of crosses in the function's row; bound: 0.
     """
 
+    magnitudes: Count
+
     def run(self) -> list[Row]:
         rows = []
         for case, function in table_2.ROWS.items():
-            constants = table_2.least_constants(case)
+            constants = table_2.least_constants(case, self.magnitudes)
             log.info("%s: least constants %s", case, constants)
             lacks = {name: table_2.is_lacked(constant) for name, constant in constants.items()}
             rows += [Row(f"lacked_{name}", case=case).number(float(lacked)) for name, lacked in lacks.items()]
