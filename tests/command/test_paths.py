@@ -120,25 +120,43 @@ def test_make_where_nothing_can_be_installed(tmp_path: Path, name: str) -> None:
         assert "-m venv /elsewhere" in made(folder, "-n", "results", "VENV=/elsewhere")[1]
 
 
+def recorded(path: Path, seconds: float) -> bytes:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    record.write(path, record.Record([{"quantity": "made"}], {"cpu_seconds": seconds, "peak_mebibytes": 9}))
+    return path.read_bytes()
+
+
 def test_what_keep_keeps(tmp_path: Path) -> None:
+    """The records of at least a minute, of whatever study, beside those that are kept; the same bytes each time."""
     folder = checkout(tmp_path / "a 'b' $c")
-    place = folder / "results" / "paper" / "a study" / "trial0.parquet"
-    place.parent.mkdir(parents=True)
-    long = record.Record([{"quantity": "made"}], {"cpu_seconds": 61.0, "peak_mebibytes": 9})
-    record.write(place.with_name("short.parquet"), record.Record(long.rows, {**long.provenance, "cpu_seconds": 59.0}))
-    kept = folder / "reports" / "paper" / "records" / "a study.tar"
-    contents = []
+    results, records = folder / "results" / "paper", folder / "reports" / "paper" / "records"
+    place, other = results / "a study" / "trial0.parquet", results / "moments" / "srht" / "d8.parquet"
+    recorded(place.with_name("short.parquet"), 59.9)
+    recorded(other, 4000.0)
+    kept, contents, others = records / "a study.tar", [], []
     for again in (place, place.with_name("trial1.parquet"), place):  # others stay, also if their record is gone
-        record.write(again, long)
-        bytes_of_one = again.read_bytes()
+        bytes_of_one = recorded(again, 60.0)
         code, output, _ = made(folder, "keep")
         assert code == 0, output
         contents.append(kept.read_bytes())
+        others.append((records / "moments.tar").read_bytes())
         again.unlink()
+        other.unlink(missing_ok=True)
     with tarfile.open(kept) as tar:
         assert tar.getnames() == ["a study", "a study/trial0.parquet", "a study/trial1.parquet"]
         assert tar.extractfile("a study/trial0.parquet").read() == bytes_of_one
     assert contents[0] != contents[1] == contents[2]
+    with tarfile.open(records / "moments.tar") as tar:
+        assert [name for name in tar.getnames() if name.endswith(".parquet")] == ["moments/srht/d8.parquet"]
+    shutil.rmtree(results)
+    recorded(results / "tails" / "srht" / "d8.parquet", 61.0)
+    code, output, _ = made(folder, "keep")
+    assert code == 0, output
+    assert {path.name for path in records.iterdir()} == {"a study.tar", "moments.tar", "tails.tar"}
+    assert kept.read_bytes() == contents[-1]
+    assert {*others, (records / "moments.tar").read_bytes()} == {others[0]}
+    with tarfile.open(records / "tails.tar") as tar:
+        assert [name for name in tar.getnames() if name.endswith(".parquet")] == ["tails/srht/d8.parquet"]
 
 
 # By hand: one task, its table, and one clear line for whatever is wrong

@@ -2,10 +2,6 @@
 
 import io
 import json
-import shutil
-import subprocess
-import sys
-import tarfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from whole_plan import whole_plan
 
-from sketchbench.base.project import CONF, PROJECT
+from sketchbench.base.project import CONF
 from sketchbench.command.main import main
 from sketchbench.plan import cluster, cost
 from sketchbench.plan.batch import LEAST, Batch, Run, batches, packed
@@ -306,26 +302,6 @@ def test_costs_are_those_of_the_records(tmp_path: Path) -> None:
     _record(tmp_path / "older" / "srht" / "d8.parquet", None, None)
     (tmp_path / "tails" / "srht" / "damaged.parquet").write_bytes(b"PAR1")
     assert cost.measured(tmp_path) == {"moments": Cost(2.0, 3.0, 200, 2), "tails": Cost(5.0, 5.0, 300, 1)}
-
-
-def test_make_keep_packs_the_records_of_long_runs(tmp_path: Path) -> None:
-    """Of whatever study, by the seconds that they say, beside those that are kept; the same bytes each time."""
-    results, kept = tmp_path / "results" / "paper", tmp_path / "reports" / "paper" / "records"
-    for name, seconds in {"a study/srht/trial0": 60.0, "a study/srht/trial1": 59.9, "moments/srht/d8": 4000.0}.items():
-        _record(results / f"{name}.parquet", seconds, 100)
-    command = ["make", "-f", str(PROJECT / "Makefile"), "keep", f"VENV={Path(sys.executable).parents[1]}"]
-    subprocess.run(command, cwd=tmp_path, check=True)
-    before = {path.name: path.read_bytes() for path in kept.iterdir()}
-    shutil.rmtree(results)
-    _record(results / "tails" / "srht" / "d8.parquet", 61.0, 100)
-    subprocess.run(command, cwd=tmp_path, check=True)
-    after = {path.name: path.read_bytes() for path in kept.iterdir()}
-    assert after == before | {"tails.tar": after["tails.tar"]}
-    members = []
-    for path in sorted(kept.iterdir()):
-        with tarfile.open(path) as packed:
-            members += [name for name in packed.getnames() if name.endswith(".parquet")]
-    assert members == [f"{name}.parquet" for name in ("a study/srht/trial0", "moments/srht/d8", "tails/srht/d8")]
 
 
 def test_the_file_says_what_was_written_and_keeps_other_scales(
