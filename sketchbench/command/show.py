@@ -69,7 +69,6 @@ def command(claim: str, method: str | None, scale: str | None, whole: bool, fold
         raise FileNotFoundError(f"{place.reports / 'claims.csv'} does not exist; run {again} first")
     if method:
         choose("method", method, {row["method"]: row for own in rows.values() for row in own if row["method"]})
-    if method:
         rows = {place: [row for row in own if row["method"] == method] for place, own in rows.items()}
         print("\n".join(_answers(statement, rows)))
     print("\n".join(_heading(statement)))

@@ -57,11 +57,8 @@ def commands(page: Path) -> list[Command]:
             words = shlex.split(code)
             while re.fullmatch(r"[A-Z_]+=.*", words[0]):
                 words.pop(0)
-            found.append(
-                Command(
-                    title(page), tuple(words), found_time[0] if (found_time := TIME.search(comment or above)) else ""
-                )
-            )
+            time = TIME.search(comment or above)
+            found.append(Command(title(page), tuple(words), time[0] if time else ""))
             above = ""
     return found
 

@@ -47,9 +47,8 @@ COLUMNS = (
 READING = """\
 Each horizontal line is a confidence interval, and its mark is the measured value: ● holds, × fails, ○ remains open. The
 vertical line is the bound or the exact value; the claim allows the shaded side. ◇ is the **negative control**, which is
-outside the claim and must fail. The
-first line of a method is of the papers' sizes if these were run; the line *quick* below it repeats the method at the
-quick scale."""
+outside the claim and must fail. The first line of a method is of the papers' sizes if these were run; the line *quick*
+below it repeats the method at the quick scale."""
 
 
 def pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]:
@@ -99,8 +98,8 @@ def _claim(
         yield from _evidence(claim, own)
         yield from _predictions(claim, own)
         yield from _table(own)
-    nothing, _, numbers = claim.dataset.partition("none")
-    data = f"On {escape(claim.dataset)}" if nothing else f"Without data{escape(numbers).replace(',', ':', 1)}"
+    nothing, _, rest = claim.dataset.partition("none")
+    data = f"On {escape(claim.dataset)}" if nothing else f"Without data{escape(rest).replace(',', ':', 1)}"
     yield f"## What was measured {UNFOUND}\n\n<p>{data}{_trials(own)}.</p>\n\n{_checks(claim, scales)}"
     yield f"## Why\n\n<p>{prose(claim.reason) or 'No reason is given.'}</p>"
     yield from (f"<p>At the scale {name}: {prose(other.reason)}</p>" for name, other in claim.scales.items())

@@ -72,6 +72,14 @@ def asset(scale: ReportedScale, name: str) -> Asset:
     return Asset(f"figures/{scale.name}/{name}.webp", pixels.getvalue())
 
 
+def drawn(scale: ReportedScale, name: str) -> tuple[list[Asset], str]:
+    """The file of a figure for another page, and its HTML; no file and "" if it was not drawn."""
+    if not place(scale, name).is_file():
+        return [], ""
+    picture = asset(scale, name)
+    return [picture], figure_html(picture, name, scale)
+
+
 def _content(scale: ReportedScale, name: str, suffix: str) -> bytes:
     """The verified bytes of a figure in a format."""
     path = place(scale, name).with_suffix(suffix)

@@ -49,9 +49,10 @@ def pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]
     both = [(scale, _compared(scale)) for scale in scales]
     quick = [scale for scale in scales if scale.name == "quick"]  # whose verdicts the findings have
     findings = _read_findings(conf.parent / "docs" / "findings.md", claims)
-    shown = {one.picture: scale for one in findings for scale in quick if figures.place(scale, one.picture).is_file()}
-    pictures = {name: figures.figure_html(figures.asset(scale, name), name, scale) for name, scale in shown.items()}
-    yield from (figures.asset(scale, name) for name, scale in shown.items())
+    pictures = {}
+    for name in [one.picture for one in findings if quick]:
+        assets, pictures[name] = figures.drawn(quick[0], name)
+        yield from assets
     reports = {path.stem for scale in scales for path in scale.reports.glob("*.csv")}
     blocks = [
         INTRODUCTION,

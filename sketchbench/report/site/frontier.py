@@ -65,10 +65,8 @@ def pages(scales: Sequence[ReportedScale], conf: Path) -> Iterator[Page | Asset]
         yield Asset(script, (HERE / script).read_bytes())
     own = {(str(data), str(name)): rows for (data, name), rows in frontier.groupby(["data", "scale"], sort=False)}
     blocks = [INTRODUCTION, _question(measured), "## Compare compressors { #compare }"]
-    picture = figures.place(scales[0], STILL).is_file() and figures.asset(scales[0], STILL)
-    if picture:
-        yield picture
-    still = figures.figure_html(picture, STILL, scales[0]) if picture else ""
+    assets, still = figures.drawn(scales[0], STILL)
+    yield from assets
     blocks += [_explorer(measured, still), "## Data sets { #data }"]
     blocks += [f"- [{title(data)}]({address(data)}): {_sizes(rows)}" for (data, _), rows in own.items()]
     blocks += ["## Decide by these rules { #decisions }", DECISIONS, *_decisions(scales, conf)]

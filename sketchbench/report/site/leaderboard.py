@@ -11,6 +11,7 @@ import yaml
 
 from sketchbench.report.evidence.outcomes import ReportedScale
 from sketchbench.report.frontier.cells import MEANINGS, read
+from sketchbench.report.site.frontier import NUMBERS
 from sketchbench.report.site.lists import Kind, ListColumn, listing
 from sketchbench.report.site.page import Asset, Page
 from sketchbench.report.site.tables import comment
@@ -52,8 +53,6 @@ def rank(frontier: pd.DataFrame) -> pd.DataFrame:
     return ranked.sort_values(SETTING[1:], na_position="first", kind="stable", ignore_index=True)
 
 
-NUMBERS = {"rank", TARGET, "rounds_to_target", "accuracy", "leak_server", "client_memory", "server_memory"}
-NUMBERS |= {"compression", "epsilon"}
 SHOWN = (
     *("data", "case", "epsilon", "rank", "label", "evidence", TARGET, "accuracy", "accuracy_span", "leak_server"),
     *("leak_server_span", "rounds_to_target", "compression", "client_memory", "server_memory", "scale", "source"),
@@ -71,7 +70,7 @@ LINKS = {"evidence": "measured", "label": "code"}
 
 def _columns() -> Iterator[ListColumn]:
     for name in SHOWN:
-        kind: Kind = "number" if name in NUMBERS else "text"
+        kind: Kind = "number" if name in {"rank", TARGET, *NUMBERS} else "text"
         meaning = SAID.get(name) or MEANINGS[name]
         yield ListColumn(name, name.replace("_", " "), meaning, kind, LINKS.get(name, ""))
 
