@@ -1,7 +1,6 @@
 """Trainings with a compressor, paired with trainings without compression, each method at its best learning rate."""
 
 import functools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -18,6 +17,7 @@ from sketchbench.compressor.compressor import Compressor
 from sketchbench.compressor.plain import Plain
 from sketchbench.compressor.traits import Modular
 from sketchbench.federated.frontier import Arm, Federation, Gradients, make_federation, train
+from sketchbench.federated.rate_choice import ChosenRate, Merit, RateChoice
 from sketchbench.federated.tuning import hold_out
 from sketchbench.kernels import Kernels
 from sketchbench.learning.dataset.dataset import Dataset, Split
@@ -79,29 +79,6 @@ class RecordPrivacy(Checked):
         return bool(self.epsilons or self.distributed)
 
 
-@dataclass(frozen=True)
-class RateChoice(Checked):
-    """The choice of a method's learning rate, for each setting: the best rates of a few rounds are tried for more."""
-
-    rates: NonEmptyList[Positive]  # the rates to choose from; a single rate is taken without a training
-    first: Count  # rounds of the trainings that try all rates
-    kept: Count  # the number of rates that are tried again
-    rounds: Count  # of the trainings that try these rates
-    trials: Count  # the number of trainings that try a rate, beside the judged trainings. All rates form one stack
-
-    @property
-    def heats(self) -> list[tuple[int, int]]:
-        """The number of rates of each heat, and the rounds of its trainings."""
-        count = len(self.rates)
-        heats = [(count, self.first), (min(count, self.kept), self.rounds)]
-        return [heats[0]] if self.kept == 1 else heats[count <= self.kept :]
-
-    @property
-    def all_rounds(self) -> int:
-        """The rounds of all trainings of a choice."""
-        return self.trials * sum(math.prod(heat) for heat in self.heats) if len(self.rates) > 1 else 0
-
-
 class Setting(NamedTuple):
     """A partition, with or without privacy."""
 
@@ -128,7 +105,7 @@ class Reached(NamedTuple):
     diverged: int  # the number of trainings that diverged
     bytes_up: int  # the most bytes that a client sends in a round
     bytes_down: float  # the mean number of bytes that a client receives in a round
-    rate: float
+    rate: ChosenRate
 
     def rounds_to(self, target: Numbers, every: int) -> Numbers:
         """The rounds after which a training was first seen at its target or above, (trials,); infinity for never.
@@ -252,17 +229,17 @@ class PairedTrainings(Checked):
 
     def _train(self, setting: Setting, methods: Sequence[PairedMethod]) -> list[Reached]:
         """Train each method at its best rate, in stacks of trials."""
-        rates = self._rates(setting, methods)
+        rates = [self._rate(setting, method) for method in methods]
         stacks = [self._stack(setting, first, methods, rates) for first in range(0, self.trials, self.training.stack)]
         return [_join(parts, rate) for parts, rate in zip(zip(*stacks, strict=True), rates, strict=True)]
 
     def _stack(
-        self, setting: Setting, first: int, methods: Sequence[PairedMethod], rates: Sequence[float]
+        self, setting: Setting, first: int, methods: Sequence[PairedMethod], rates: Sequence[ChosenRate]
     ) -> list[Reached]:
         """Train each method at its rate, in one stack of trials, from number `first` on."""
         count = min(self.training.stack, self.trials - first)
         clients = self.clients(setting.case, range(first, first + count))
-        arms = [method.arm(np.full(count, rate)) for method, rate in zip(methods, rates, strict=True)]
+        arms = [method.arm(np.full(count, chosen.rate)) for method, chosen in zip(methods, rates, strict=True)]
         seed = self._seed(setting, "training", first)
         how = self.training
         rounds = {"rounds": how.rounds, "judged": how.judged, "apart": how.apart, "every": how.every}
@@ -277,21 +254,22 @@ class PairedTrainings(Checked):
         private = str(setting.epsilon is not None)
         return seeds.key(self.seed, task="frontier", part=part, case=setting.case, private=private, first=first)
 
-    def _rates(self, setting: Setting, methods: Sequence[PairedMethod]) -> list[float]:
-        """The best learning rate of each method; one stack tries all rates of a heat."""
-        tuning, rates = self.tuning, [self.tuning.rates for _ in methods]
-        if len(tuning.rates) == 1:
-            return [own[0] for own in rates]
+    def _rate(self, setting: Setting, method: PairedMethod) -> ChosenRate:
+        """The best learning rate of a method; one stack has all trainings of an attempt."""
+        tuning, how = self.tuning, self.training
         seed = self._seed(setting, "tuning")
-        clients = self._federation(self._held_out, "tuning", setting.case, range(tuning.trials))
-        for (count, rounds), kept in zip(tuning.heats, [*(count for count, _ in tuning.heats[1:]), 1], strict=True):
-            tried, judged = clients.repeat(count), min(self.training.judged, rounds)
-            arms = [method.arm(np.repeat(own, tuning.trials)) for method, own in zip(methods, rates, strict=True)]
-            how = self._gradients(tried, setting)
-            trained = train(tried, how, arms, seed, rounds=rounds, judged=judged, course=self.course)
-            merits = [one.accuracy.reshape(count, tuning.trials).mean(axis=1) for one in trained]
-            rates = [_best(own, merit, kept) for own, merit in zip(rates, merits, strict=True)]
-        return [own[0] for own in rates]
+
+        def attempt(rates: Sequence[float], rounds: int) -> list[Merit]:
+            clients = self._federation(self._held_out, "tuning", setting.case, range(tuning.trials)).repeat(len(rates))
+            arm = method.arm(np.repeat(rates, tuning.trials))
+            # As many rounds are judged as in a training, as long as they are among these rounds.
+            judged = {"judged": min(how.judged, 1 + (rounds - 1) // how.apart), "apart": how.apart}
+            gradients = self._gradients(clients, setting)
+            (tried,) = train(clients, gradients, [arm], seed, rounds=rounds, **judged, course=self.course)
+            of_rates = zip(tried.diverged.reshape(len(rates), -1), tried.accuracy.reshape(len(rates), -1), strict=True)
+            return [Merit(not diverged.any(), float(accuracy.mean())) for diverged, accuracy in of_rates]
+
+        return tuning.choose(how.rounds, attempt)
 
     @functools.cached_property
     def _held_out(self) -> Dataset:
@@ -340,8 +318,13 @@ class PairedTrainings(Checked):
         if setting.epsilon is None:
             return None
         clients = self._federation(self._held_out, "tuning", setting.case, [0])
-        released = self._released(clients, setting, sigma, self.training.rounds + self.tuning.all_rounds)
+        released = self._released(clients, setting, sigma, self._all_rounds)
         return account(self.privacy.accountant, released, self.privacy.delta)
+
+    @property
+    def _all_rounds(self) -> int:
+        """The rounds of a training, and the most rounds of the choice of its rate."""
+        return self.training.rounds + self.tuning.all_rounds(self.training.rounds)
 
     def _sums(self, setting: Setting) -> SecureSum:
         """The sums of clients' gradients over a training, and their budget; MORE is the risk of a larger norm."""
@@ -362,16 +345,10 @@ class PairedTrainings(Checked):
     def _spent_in_integers(self, setting: Setting, grid: Grid) -> float:
         """`_spent`, for the noise of a grid."""
         clients = self._federation(self._held_out, "tuning", setting.case, [0])
-        rounds = self.training.rounds + self.tuning.all_rounds
-        return grid.spent(rounds, self._gradients(clients, setting).sampling.rate, self.privacy.delta)
+        return grid.spent(self._all_rounds, self._gradients(clients, setting).sampling.rate, self.privacy.delta)
 
 
-def _best(rates: Sequence[float], merits: Numbers, count: int) -> list[float]:
-    """The rates with the highest merits, the best first; among equals the first."""
-    return [rates[place] for place in np.argsort(-merits, kind="stable")[:count]]
-
-
-def _join(stacks: Sequence[Reached], rate: float) -> Reached:
+def _join(stacks: Sequence[Reached], rate: ChosenRate) -> Reached:
     return Reached(
         np.concatenate([one.start for one in stacks]),
         np.concatenate([one.end for one in stacks]),

@@ -26,7 +26,7 @@ from sketchbench.base.files import parse_json, write_text
 from sketchbench.base.project import CONF, PROJECT
 from sketchbench.compressor.budget import at_budget
 from sketchbench.compressor.message import Layout
-from sketchbench.federated.paired import RateChoice
+from sketchbench.federated.rate_choice import RateChoice
 from sketchbench.federated.tuning import hold_out
 from sketchbench.learning.dataset.dataset import Dataset
 from sketchbench.learning.dataset.neighbours import compare
@@ -61,7 +61,7 @@ TRIED = 4  # trainings that are timed
 LONG = 0.5  # seconds; a longer difference of two times is trusted
 MOST = 64  # rounds that are timed
 JUDGED, EVERY, BATCH = 5, 5, 16  # judged rounds; rounds between tests of the target; records of a batch
-FIRST, KEPT = 15, 2  # rounds of the first heat; learning rates in the second heat
+FIRST = 15  # rounds of the trainings that try the grid of learning rates
 STACK = 2**26  # bytes
 SIZE = "size.json"
 
@@ -80,7 +80,7 @@ class Size(NamedTuple):
     @property
     def tuning(self) -> RateChoice:
         """How learning rates are chosen."""
-        return RateChoice(list(self.rates), min(FIRST, self.rounds), KEPT, self.rounds, self.tried)
+        return RateChoice(list(self.rates), min(FIRST, self.rounds), self.tried)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -92,20 +92,20 @@ class Size(NamedTuple):
     def __str__(self) -> str:
         budgets = ", ".join(f"1/{one}" for one in self.compressions)
         who = "all compressors" if self.whole else f"{len(FEW) - 2} compressors ({', '.join(FEW[1:-1])})"
-        rates = f"{self.tried} trainings at each of {len(self.rates)} learning rates"
+        rates = f"{self.tried} trainings at each learning rate of {len(self.rates)} and others beside the best"
         return f"{self.trials} trainings of {self.rounds} rounds, after {rates}, at {budgets} of the bytes; {who}"
 
 
-RATES, COARSE = (0.02, 0.06, 0.2, 0.6, 1.8), (0.06, 0.2, 0.6)
-FULL = Size(50, 24, 3, RATES, (4, 16, 64))  # as on digits
+RATES, COARSE = (0.02, 0.056, 0.157, 0.439, 1.23), (0.056, 0.157, 0.439)
+FULL = Size(50, 40, 5, RATES, (4, 16, 64))  # as on digits
 # The largest first. Trials are reduced last: with fewer than 18 no test of a median decides anything, at the error rate
 # of all comparisons.
 SIZES = (
     *(FULL._replace(rounds=rounds) for rounds in (400, 200, 100, 50)),
-    FULL._replace(tried=1),
-    FULL._replace(tried=1, compressions=(4, 16)),
-    FULL._replace(tried=1, compressions=(4, 16), whole=False),
-    FULL._replace(tried=1, compressions=(4, 16), whole=False, rates=COARSE),
+    FULL._replace(trials=24, tried=1),
+    FULL._replace(trials=24, tried=1, compressions=(4, 16)),
+    FULL._replace(trials=24, tried=1, compressions=(4, 16), whole=False),
+    FULL._replace(trials=24, tried=1, compressions=(4, 16), whole=False, rates=COARSE),
     Size(25, 24, 1, COARSE, (4, 16), whole=False),
     Size(25, 18, 1, COARSE, (16,), whole=False),
     Size(10, 6, 1, COARSE, (16,), whole=False),
@@ -325,9 +325,9 @@ class Costs:
 
     def seconds(self, compressor: str, size: Size, cases: int) -> float:
         """Seconds of one compressor's trainings at one compression."""
-        judged, heats = min(JUDGED, size.rounds), size.tuning.heats if len(size.rates) > 1 else []
-        tried = size.tried * sum(count * min(judged, rounds) for count, rounds in heats)
-        rounds = size.trials * size.rounds + size.tuning.all_rounds
+        judged = min(JUDGED, size.rounds)
+        tried = size.tried * sum(count * min(judged, rounds) for count, rounds in size.tuning.most(size.rounds))
+        rounds = size.trials * size.rounds + size.tuning.all_rounds(size.rounds)
         evaluations = size.trials * (1 + judged + size.rounds // EVERY) + tried
         return cases * (rounds * self.rounds.get(compressor, 0.0) + evaluations * self.evaluation)
 
@@ -351,7 +351,7 @@ def measure(problem: OwnProblem) -> Costs:
     def seconds(compressor: str, rounds: int, judged: int = 1) -> float:
         (one,) = fitting[compressor]
         size = Size(rounds, TRIED, 1, (0.06,), (one,)).settings
-        again = {"compression": one, "training.judged": judged, "tuning.first": 1, "tuning.rounds": 1}
+        again = {"compression": one, "training.judged": judged, "tuning.first": 1}
         config = problem.composed(compressor, {**alone, **size, **again, "judging.budgets": [one]})
         start = time.monotonic()
         execute(config)

@@ -12,7 +12,8 @@ from sketchbench.compressor.budget import at_budget
 from sketchbench.compressor.compressor import Compressor, MakeCompressor
 from sketchbench.compressor.traits import Modular
 from sketchbench.federated.frontier import refusal
-from sketchbench.federated.paired import Pair, PairedTrainings, RateChoice, Reached, RecordPrivacy, Rounds, Setting
+from sketchbench.federated.paired import Pair, PairedTrainings, Reached, RecordPrivacy, Rounds, Setting
+from sketchbench.federated.rate_choice import RateChoice
 from sketchbench.kernels import Kernels
 from sketchbench.learning.dataset.dataset import MakeDataset
 from sketchbench.learning.dataset.partition import MakeParts
@@ -56,8 +57,9 @@ class Frontier(Checked):
     `spent`.
 
     If only some clients take part in a round (`training.taking_part`), they keep no state, and a compressor with a
-    memory at each client is refused. Each method has its own learning rate in each setting: the rate of `tuning.rates`
-    with the highest accuracy on a held-out tenth of the training images.
+    memory at each client is refused. Each method has its own learning rate in each setting, and trainings without
+    compression have theirs: the rate with the highest accuracy on a held-out tenth of the training images (see
+    `federated.rate_choice`).
 
     Rows, by `case`, the partition (`iid, private` or `iid, secure aggregation` with privacy), and by `epsilon`:
 
@@ -77,7 +79,9 @@ class Frontier(Checked):
     `below_local`, with distributed noise: the number of trainings with an accuracy of at most that without compression
     and with local noise at the same ε; bound: 1/2.
     `diverged`: the number of trainings that diverged; bound: 1/2.
-    `rate`: the learning rate.
+    `rate`: the learning rate; `rate_plain`: that without compression.
+    `held_out`, `held_out_below`, `held_out_above`: the mean accuracy on held-out images at this rate and at its
+    neighbours, over `tuning.trials` whole trainings; not for a single rate, and without a neighbour `unfinished`.
     `spent`, with privacy: an upper bound of ε including the trainings that chose the rate; held-out images count as
     public.
 
@@ -181,7 +185,7 @@ class Frontier(Checked):
     def _rows(self, setting: Setting, pair: Pair, reference: Reached | None) -> Iterator[Row]:
         """The rows of a setting; `reference` is the training with neither compression nor privacy."""
         plain, own, sigma, spent = pair
-        log.info("%s: accuracy %.3f at rate %g", setting, own.end.mean(), own.rate)
+        log.info("%s: accuracy %.3f at rate %g", setting, own.end.mean(), own.rate.rate)
         about: dict[str, Value] = {} if setting.epsilon is None else {"sigma": sigma}
 
         def row(quantity: str, **columns: Value) -> Row:
@@ -203,10 +207,19 @@ class Frontier(Checked):
         yield row("reached", bound=MEDIAN).counted(int(np.isfinite(rounds).sum()), self.trials)
         yield self._to_target(row("rounds_to_target"), float(rounds[(self.trials - 1) // 2]))
         yield row("diverged", bound=MEDIAN).counted(own.diverged, self.trials)
-        yield row("rate").number(own.rate)
+        yield row("rate").number(own.rate.rate)
+        yield row("rate_plain").number(plain.rate.rate)
+        for end in ("", "_below", "_above") if len(self.tuning.rates) > 1 else ():
+            yield self._held_out(row(f"held_out{end}"), getattr(own.rate, end[1:] or "accuracy"))
 
     def _to_target(self, row: Row, rounds: float) -> Row:
         """The row with the rounds of the median training, infinite if it does not reach its target."""
         if np.isfinite(rounds):
             return row.number(rounds)
         return row.without_number("unfinished", f"fewer than half of the {self.trials} trainings reach the target")
+
+    def _held_out(self, row: Row, accuracy: float) -> Row:
+        """The row with an accuracy at a rate that was tried."""
+        if np.isfinite(accuracy):
+            return row.number(accuracy)
+        return row.without_number("unfinished", "the chosen rate is the last that may be tried")
