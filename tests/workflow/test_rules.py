@@ -25,7 +25,7 @@ FRONTIER = {
     "axes": {"task.compression": [4]},
     "scales": {"smoke": {"set": {
         "task.trials": 2, "task.training.rounds": 2, "task.training.judged": 1,
-        "task.tuning.first": 1, "task.tuning.rounds": 1, "task.tuning.trials": 1,
+        "task.tuning.first": 1, "task.tuning.trials": 1,
     }}},
 }  # fmt: skip
 TRIAL = "trial1.parquet"

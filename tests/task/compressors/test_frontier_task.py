@@ -20,7 +20,8 @@ from sketchbench.compressor.discrete import DiscreteSRHT
 from sketchbench.compressor.plain import Plain
 from sketchbench.compressor.sparse import RandomK, TopK
 from sketchbench.federated import paired
-from sketchbench.federated.paired import PairedTrainings, RateChoice, Reached, RecordPrivacy, Rounds, Setting
+from sketchbench.federated.paired import PairedTrainings, Reached, RecordPrivacy, Rounds, Setting
+from sketchbench.federated.rate_choice import ChosenRate, RateChoice
 from sketchbench.learning.dataset import digits, partition
 from sketchbench.learning.dataset.dataset import Dataset, Split
 from sketchbench.learning.model.networks import mlp
@@ -57,7 +58,7 @@ SMALL = Frontier(
         stack=4,
     ),
     privacy=RecordPrivacy(case="iid", epsilons=[8], distributed=[8], delta=1e-4, clip=1.0, accountant="pld"),
-    tuning=RateChoice(rates=[0.5], first=1, kept=1, rounds=1, trials=1),
+    tuning=RateChoice(rates=[0.5], first=1, trials=1),
     judging=FrontierJudging(budgets=[1, 4, 16], allowed_loss=0.01, great_loss=0.05, least_gain=0.3),
     trials=3,
 )
@@ -243,7 +244,7 @@ def test_shared_noise_beside_local_noise_without_compression(monkeypatch: pytest
 
     def pairs(self: PairedTrainings, settings: Any, compressor: Any) -> dict[Setting, paired.Pair]:
         def reached(end: list[float]) -> Reached:
-            return Reached(start, np.array(end), np.array([end]), 0, 1, 1.0, 0.1)
+            return Reached(start, np.array(end), np.array([end]), 0, 1, 1.0, ChosenRate(0.1))
 
         shared = reached([0.6, 0.4, 0.1])
         plain = {setting: reached(ends[setting.epsilon]) for setting in settings}
@@ -257,15 +258,14 @@ def test_shared_noise_beside_local_noise_without_compression(monkeypatch: pytest
 
 
 def test_the_choice_of_the_rate_spends_privacy() -> None:
-    """Three rates for 2 rounds and two for 4, twice each, are 28 rounds more; held-out images make clients smaller."""
-    choice = RateChoice(rates=[0.1, 0.2, 0.4], first=2, kept=2, rounds=4, trials=2)
+    """At most 11 rates for 2 rounds and 9 for 6, twice each, are 152 rounds more; held-out images make clients
+    smaller."""
+    choice = RateChoice(rates=[0.1, 0.2, 0.4], first=2, trials=2, finest=1.5)
     chosen = pair(RandomK, Setting("iid", 8.0), tuning=choice)
     records = (1437 - 143) // 5
     step = SampledGaussian(GaussianRelease(1.0 / 16, chosen.sigma), Sampling("poisson", 16, records), "add_remove")
-    assert chosen.spent == pytest.approx(epsilon("pld", Composed(step, 6 + 28), 1e-4), rel=1e-3)
+    assert chosen.spent == pytest.approx(epsilon("pld", Composed(step, 6 + 152), 1e-4), rel=1e-3)
     assert chosen.spent > 8
-    assert choice.heats == [(3, 2), (2, 4)]
-    assert dataclasses.replace(choice, kept=3).heats == [(3, 4)]
 
 
 def test_clients_that_are_drawn_keep_no_state() -> None:
@@ -282,7 +282,7 @@ def test_clients_that_are_drawn_keep_no_state() -> None:
 
 def test_a_stopped_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the same rows, from the checkpoints of its trainings; a damaged one is set aside."""
-    task = changed(training_cases=["iid"], tuning_rates=[0.2, 0.5])
+    task = changed(training_cases=["iid"])
     whole = task.run()
     stopped = 0
     course = Course("code", "config", str(tmp_path), until=time.monotonic())  # a round at a time
@@ -294,29 +294,63 @@ def test_a_stopped_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         except Unfinished:
             stopped += 1
     assert found == whole
-    assert stopped == 4 * (6 - 1)  # two methods, and two settings; tuning takes a round
+    assert stopped == 4 * (6 - 1)  # two methods, and two settings
     checkpoints = sorted(tmp_path.glob("*.pt"))
-    assert len(checkpoints) == 2 * 4
+    assert len(checkpoints) == 4
     checkpoints[0].write_bytes(checkpoints[0].read_bytes()[:-1])
     paired._PLAIN.clear()
     assert dataclasses.replace(task, course=Course("code", "config", str(tmp_path))).run() == whole
-    assert len(list(tmp_path.iterdir())) == 2 * 4 + 1
+    assert len(list(tmp_path.iterdir())) == 4 + 1
 
 
 def test_the_rate_is_the_best_one() -> None:
-    """For each setting and either method; a rate that hardly moves the weights is not, nor one that diverges."""
-    chosen = pair(TopK, Setting("iid"), tuning=RateChoice(rates=[1e-6, 0.5, 1e6], first=5, kept=2, rounds=15, trials=2))
-    assert (chosen.plain.rate, chosen.compressed.rate) == (0.5, 0.5)
+    """For either method; a rate that hardly moves the weights is not, nor one that diverges. Neighbours are worse."""
+    choice = RateChoice(rates=[1e-6, 1.0, 1e6], first=5, trials=2, finest=4)
+    chosen = pair(TopK, Setting("iid"), tuning=choice, training=dataclasses.replace(SMALL.training, rounds=15))
+    for found in (chosen.plain.rate, chosen.compressed.rate):
+        assert 0.1 < found.rate < 4
+        assert max(found.below, found.above) <= found.accuracy
 
 
 def test_the_rate_is_chosen_without_the_test_images() -> None:
     """Rates are the same where the test labels are all wrong, and the accuracies are not."""
     data = digits.mixed()
     wrong = Dataset("wrong", 10, 16, data.train, Split(data.test.images, (data.test.labels + 1) % 10))
-    choice = RateChoice(rates=[1e-3, 0.1, 0.5], first=5, kept=2, rounds=10, trials=2)
+    choice = RateChoice(rates=[0.02, 0.1, 0.5], first=5, trials=2, finest=3)
     right, other = (pair(TopK, Setting("iid"), tuning=choice, data=found) for found in (data, wrong))
-    assert right.plain.rate == other.plain.rate == 0.5
+    assert right.plain.rate == other.plain.rate
     assert (right.plain.end > other.plain.end).all()
+
+
+@dataclasses.dataclass(frozen=True)
+class Shortened(Plain):
+    """Steps of a twelfth of the update, which change the best rate and nothing else."""
+
+    def decode(self, message: Any, at: Any, replies: Any) -> Any:
+        return super().decode(message, at, replies) / 12
+
+
+def test_a_method_whose_best_rate_lies_between_those_of_the_grid_loses_nothing() -> None:
+    """The grid has 0.125 and 2, and shortened steps are best at some twelve times the rate of whole ones."""
+    choice = RateChoice(rates=[0.125, 2.0], first=15, trials=3)
+    how = dataclasses.replace(SMALL.training, rounds=15)
+    limit = 4 * D
+    chosen = trainings(tuning=choice, training=how, trials=8).pairs(
+        [Setting("iid")], Shortened(layout=trainings().clients("iid", [0]).layout, limit=limit)
+    )[Setting("iid")]
+    factor = chosen.compressed.rate.rate / chosen.plain.rate.rate
+    assert 12 / 1.5 < factor < 12 * 1.5
+    assert abs((chosen.plain.end - chosen.compressed.end).mean()) < 0.03
+
+
+def test_rows_of_the_rate() -> None:
+    found = changed(training_cases=["iid"], tuning_rates=[0.1, 0.4], tuning_finest=2).run()
+    alone = {"case": "iid"}
+    (rate,), (plain,) = of("rate", found, **alone), of("rate_plain", found, **alone)
+    assert min(rate["value"], plain["value"]) > 0
+    chosen, *beside = (of(f"held_out{end}", found, **alone)[0] for end in ("", "_below", "_above"))
+    assert all(row.get("value", 0) <= chosen["value"] <= 1 for row in beside)
+    assert not of("held_out", rows())  # a single rate is taken without a training
 
 
 def test_trials_in_several_stacks() -> None:
