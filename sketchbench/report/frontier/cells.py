@@ -30,8 +30,10 @@ VIEWS = {"server": "server", "sum": "sum", "another client": "client", "eavesdro
 MEANINGS: dict[str, str] = load(Path(__file__).with_name("columns.yaml"))  # of the columns of frontier.csv
 MEASURED = ("accuracy", "loss", *(f"leak_{name}" for name in VIEWS.values()))
 COLUMNS = [name + end for name in MEANINGS for end in ("", *(("_low", "_high") if name in MEASURED else ()))]
-COUNTS = ["d", "clients", "taking_part", *WAYS.values(), "rounds", "trials", "reached", "rounds_to_target"]
+COUNTS = ["d", "clients", "taking_part", *WAYS.values(), "rounds", "trials", "diverged", "reached", "rounds_to_target"]
 COUNTS += [f"target_{way}" for way in WAYS]
+# quantities of a setting that are single numbers
+SINGLE = ("rounds_to_target", "spent", "rate", "rate_plain", "held_out", "held_out_below", "held_out_above")
 
 
 class TrainedStudy(NamedTuple):
@@ -89,9 +91,8 @@ def cells(tables: Mapping[str, pd.DataFrame], trained: Mapping[str, TrainedStudy
     parts = [
         _with_interval(_of(rows, "accuracy"), keys, "accuracy"),
         _with_interval(_of(rows, "accuracy_loss"), keys, "loss"),
-        _named(_of(rows, "reached"), Column.COUNT, keys, "reached"),
-        _named(_of(rows, "rounds_to_target"), Column.VALUE, keys, "rounds_to_target"),
-        _named(_of(rows, "spent"), Column.VALUE, keys, "spent"),
+        *(_named(_of(rows, name), Column.COUNT, keys, name) for name in ("reached", "diverged")),
+        *(_named(_of(rows, name), Column.VALUE, keys, name) for name in SINGLE),
         *_by_cell(tables, int(tables[TRAINING][Column.D].iloc[0])),
     ]
     for part in parts:
