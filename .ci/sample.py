@@ -2,8 +2,8 @@
 others as many as take a SHARE (1/8) of the time.
 
 The committed tables draw them, by their seals, so that each change of tables draws others, and a run can be repeated.
-A study whose committed table is not what the code gives is among them with a probability of an eighth, n of such studies
-with one of 1 - (7/8)^n; that all tables are of this code and config, `check --current` tells without a run.
+A study whose committed table is not what the code gives is among them with probability 1/8, and one of n such studies
+with probability 1 - (7/8)^n. That all tables are of this code and config, `check --current` tells without a run.
 """
 
 import hashlib
