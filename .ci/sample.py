@@ -1,9 +1,9 @@
 """Print some of the quick scale's studies, separated by commas: all that have no cost in conf/costs.csv, and of the
-others as many as take a SHARE (1/6) of the time.
+others as many as take a SHARE (1/8) of the time.
 
 The committed tables draw them, by their seals, so that each change of tables draws others, and a run can be repeated.
-A study whose committed table is not what the code gives is among them with a probability of a sixth, n of such studies
-with one of 1 - (5/6)^n; that all tables are of this code and config, `check --current` tells without a run.
+A study whose committed table is not what the code gives is among them with probability 1/8, and one of n such studies
+with probability 1 - (7/8)^n. That all tables are of this code and config, `check --current` tells without a run.
 """
 
 import hashlib
@@ -36,4 +36,4 @@ def sample(share: Fraction, root: Path = PROJECT) -> list[str]:
 
 
 if __name__ == "__main__":
-    print(",".join(sample(Fraction(sys.argv[1] if len(sys.argv) > 1 else "1/6"))))
+    print(",".join(sample(Fraction(sys.argv[1] if len(sys.argv) > 1 else "1/8"))))
