@@ -61,7 +61,7 @@ TRIED = 4  # trainings that are timed
 LONG = 0.5  # seconds; a longer difference of two times is trusted
 MOST = 64  # rounds that are timed
 JUDGED, EVERY, BATCH = 5, 5, 16  # judged rounds; rounds between tests of the target; records of a batch
-FIRST = 15  # rounds of the trainings that try the grid of learning rates
+FIRST = 50  # rounds, at most, of the trainings that try the grid of learning rates
 STACK = 2**26  # bytes
 SIZE = "size.json"
 
