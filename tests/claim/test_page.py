@@ -230,7 +230,7 @@ def bytes_both_ways(method: str, compression: int) -> int:
 
 @pytest.mark.parametrize(
     ("claim", "method", "compression", "share"),
-    [("F1", "fiht", 4, 16), ("F2", "power_sgd", 4, 25), ("F3", "sign", 16, 52), ("F3", "top_k", 16, 25)],
+    [("F1", "fiht", 4, 17), ("F2", "power_sgd", 4, 25), ("F3", "sign", 16, 52), ("F3", "top_k", 16, 25)],
 )
 def test_bytes_up_and_down(claim: str, method: str, compression: int, share: int) -> None:
     total = bytes_both_ways(method, compression)

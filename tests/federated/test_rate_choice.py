@@ -98,7 +98,10 @@ def test_a_single_rate_is_taken_without_a_training() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"rates": [0.02, 0.2, 0.6]}, r"rates=\[0.02, 0.2, 0.6\] must be a geometric grid.* are 10, 3; give for example"),
+        (
+            {"rates": [0.02, 0.2, 0.6]},
+            r"rates=\[0.02, 0.2, 0.6\] must be a geometric grid.* are 10, 3; give",
+        ),
         ({"rates": [0.6, 0.2]}, "in ascending order"),
         ({"rates": [0.2, 0.2]}, "in ascending order"),
         ({"finest": 1.0}, "finest=1 must be > 1"),

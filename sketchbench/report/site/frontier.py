@@ -18,6 +18,7 @@ from sketchbench.report.frontier.advise import (
     DEALT,
     SAMPLED,
     SIZES,
+    TOLERANCE,
     TOY,
     WORD,
     attacked,
@@ -187,12 +188,14 @@ def _settings(measured: pd.DataFrame) -> Iterator[tuple[tuple[Any, ...], pd.Data
 
 
 def _answers(rows: pd.DataFrame) -> Iterator[tuple[float, str]]:
-    """The answers in a setting, in HTML, each with the smallest share of the bytes of both ways that it needs."""
+    """The answers in a setting, in HTML, each with the smallest share of the bytes of both ways that it needs, less
+    the tolerance of `advise`."""
     before: list[Any] = []
     for share in sorted(shares(rows).unique()):
-        choices = fit(rows, share).head(CHOICES)
+        least = float(share) / TOLERANCE * (1 + 1e-9)  # against rounding
+        choices = fit(rows, least).head(CHOICES)
         if (now := list(choices.index)) != before:
-            yield float(share), f"<ol>{''.join(f'<li>{_choice(row)}</li>' for row in choices.to_dict('records'))}</ol>"
+            yield least, f"<ol>{''.join(f'<li>{_choice(row)}</li>' for row in choices.to_dict('records'))}</ol>"
         before = now
 
 
