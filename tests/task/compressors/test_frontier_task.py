@@ -281,12 +281,23 @@ def test_clients_that_are_drawn_keep_no_state() -> None:
 
 
 def test_a_stopped_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the same rows, from the checkpoints of its trainings; a damaged one is set aside."""
-    task = changed(training_cases=["iid"])
-    whole = task.run()
+    """With the same rows, from the checkpoints of its trainings, those that choose rates among them; a damaged one is
+    set aside."""
+    task = changed(training_cases=["iid"], tuning_rates=[0.2, 0.5], tuning_finest=3)
+    train, lengths = paired.train, list[int]()
+
+    def counted(*arguments: Any, rounds: int, **named: Any) -> Any:
+        lengths.append(rounds)
+        return train(*arguments, rounds=rounds, **named)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(paired, "train", counted)
+        whole = task.run()
+    assert {1, 6} == set(lengths)  # the grid of rates takes a round
+    assert lengths.count(6) >= 2 * 4  # two methods, and two settings, after the choice of a rate
     stopped = 0
     course = Course("code", "config", str(tmp_path), until=time.monotonic())  # a round at a time
-    for _ in range(100):
+    for _ in range(200):
         paired._PLAIN.clear()
         try:
             found = dataclasses.replace(task, course=course).run()
@@ -294,13 +305,13 @@ def test_a_stopped_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         except Unfinished:
             stopped += 1
     assert found == whole
-    assert stopped == 4 * (6 - 1)  # two methods, and two settings
+    assert stopped == lengths.count(6) * (6 - 1)
     checkpoints = sorted(tmp_path.glob("*.pt"))
-    assert len(checkpoints) == 4
+    assert len(checkpoints) == len(lengths)
     checkpoints[0].write_bytes(checkpoints[0].read_bytes()[:-1])
     paired._PLAIN.clear()
     assert dataclasses.replace(task, course=Course("code", "config", str(tmp_path))).run() == whole
-    assert len(list(tmp_path.iterdir())) == 4 + 1
+    assert len(list(tmp_path.iterdir())) == len(lengths) + 1
 
 
 def test_the_rate_is_the_best_one() -> None:
@@ -319,6 +330,7 @@ def test_the_rate_is_chosen_without_the_test_images() -> None:
     choice = RateChoice(rates=[0.02, 0.1, 0.5], first=5, trials=2, finest=3)
     right, other = (pair(TopK, Setting("iid"), tuning=choice, data=found) for found in (data, wrong))
     assert right.plain.rate == other.plain.rate
+    assert 0.1 < right.plain.rate.rate < 2.5
     assert (right.plain.end > other.plain.end).all()
 
 
