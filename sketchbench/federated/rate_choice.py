@@ -63,6 +63,7 @@ class RateChoice(Checked):
         """How often the factor between neighbours is halved."""
         if len(self.rates) == 1:
             return 0
+        # SAME / 10: rates have three digits, and a factor of 1.3001 need not be halved once more
         return max(0, math.ceil(math.log2(math.log(self.rates[1] / self.rates[0]) / math.log(self.finest)) - SAME / 10))
 
     def most(self, rounds: int) -> list[tuple[int, int]]:

@@ -205,21 +205,21 @@ class Frontier(Checked):
             yield row("spent").number(spent)
         rounds = np.sort(own.rounds_to(plain.end - self.judging.great_loss, self.training.every))
         yield row("reached", bound=MEDIAN).counted(int(np.isfinite(rounds).sum()), self.trials)
-        yield self._to_target(row("rounds_to_target"), float(rounds[(self.trials - 1) // 2]))
+        too_few = f"fewer than half of the {self.trials} trainings reach the target"
+        yield _finite(row("rounds_to_target"), float(rounds[(self.trials - 1) // 2]), too_few)
         yield row("diverged", bound=MEDIAN).counted(own.diverged, self.trials)
         yield row("rate").number(own.rate.rate)
         yield row("rate_plain").number(plain.rate.rate)
-        for end in ("", "_below", "_above") if len(self.tuning.rates) > 1 else ():
-            yield self._held_out(row(f"held_out{end}"), getattr(own.rate, end[1:] or "accuracy"))
+        if len(self.tuning.rates) > 1:
+            accuracies = {
+                "held_out": own.rate.accuracy,
+                "held_out_below": own.rate.below,
+                "held_out_above": own.rate.above,
+            }
+            for name, accuracy in accuracies.items():
+                yield _finite(row(name), accuracy, "the chosen rate is the last that may be tried")
 
-    def _to_target(self, row: Row, rounds: float) -> Row:
-        """The row with the rounds of the median training, infinite if it does not reach its target."""
-        if np.isfinite(rounds):
-            return row.number(rounds)
-        return row.without_number("unfinished", f"fewer than half of the {self.trials} trainings reach the target")
 
-    def _held_out(self, row: Row, accuracy: float) -> Row:
-        """The row with an accuracy at a rate that was tried."""
-        if np.isfinite(accuracy):
-            return row.number(accuracy)
-        return row.without_number("unfinished", "the chosen rate is the last that may be tried")
+def _finite(row: Row, value: float, reason: str) -> Row:
+    """The row with a number; `unfinished`, for this reason, if the number is not finite."""
+    return row.number(value) if np.isfinite(value) else row.without_number("unfinished", reason)
